@@ -52,7 +52,7 @@ impl<'s> Places<'s> {
     /// let run = Run::new(Trace::open(&[path])?, Need::Account, |_, _, _| Vec::new());
     /// let samples = RunSamples::default();
     /// let places = Places::new(&run.trace, &samples);
-    /// assert!(run.findings().iter().all(|finding| places.of(finding).is_none() && places.fits(finding)));
+    /// assert!(run.findings().iter().all(|finding| places.code_of(finding).is_none() && places.fits(finding)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(trace: &Trace, samples: &'s RunSamples) -> Places<'s> {
@@ -60,8 +60,9 @@ impl<'s> Places<'s> {
         Places { samples, stacks, windows }
     }
 
-    /// The function in which most of a finding lies: that calls MPI there, or that works; `None`: the samples show none.
-    pub fn of(&self, finding: &Finding) -> Option<CodeOfFinding> {
+    /// The function in which most of a finding lies: the one that calls MPI there, or that works. `None`: the samples
+    /// show none.
+    pub fn code_of(&self, finding: &Finding) -> Option<CodeOfFinding> {
         let (_, frame, share) = self.largest(finding)?;
         let Frame { function, file, line, .. } = Frame::parse(&self.samples.samples.frames[frame as usize]);
         Some(CodeOfFinding { function: function.to_owned(), file: file.map(str::to_owned), line, share })

@@ -1,8 +1,13 @@
-/* What a program does too often, or one rank after the other: `habits small`: 400 MPI_Allreduce of 8 bytes in a row in
- * each step; `krylov`: two reductions in each step, each of which needs the work on the one before; `amounts`: the last
- * rank sends most in each MPI_Alltoallv, `equal`: all send as much; `serial`: rank 0 works alone in every tenth step;
- * `chain`: each rank works when the one before has; `moving`: the ranks are late in turns, 20 steps each, `at_random`: by
- * chance; `around`: half a second before MPI_Init and after MPI_Finalize. */
+/* habits HABIT: a program with one habit that costs time, or without one.
+ *   small      400 MPI_Allreduce of 8 bytes in a row in each step
+ *   krylov     two reductions in each step, each of which needs the work on the one before
+ *   amounts    the last rank sends most in each MPI_Alltoallv
+ *   equal      all send as much
+ *   serial     rank 0 works alone in every tenth step
+ *   chain      each rank works when the one before has
+ *   moving     the ranks are late in turns, 20 steps each
+ *   at_random  the late rank is chosen by chance
+ *   around     half a second before MPI_Init and after MPI_Finalize */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdlib.h>

@@ -81,45 +81,56 @@ fn run(case: &Case, what: &str, stamps: &str) -> (Trace, Traced, Vec<Witness>) {
 /// The program's stamps lie outside of the tracer's, and between them is the look at an interruption: up to so much,
 /// ns.
 const AROUND: f64 = 100_000.0;
-/// A virtual machine may have no processor for so long, of which its kernel knows nothing, ns.
-const STOLEN: f64 = 2e6;
+/// A virtual machine can lose its processor between two stamps, of which its kernel knows nothing: then another run
+/// tells.
+const TRIES: usize = 5;
 
-/// These ticks are the time of so many calls.
-fn is_time_of(part: &Part, ticks: u64, calls: f64, theirs: f64, witness: &Witness) {
+/// These ticks are the time of so many calls. An error: they are less.
+fn is_time_of(part: &Part, ticks: u64, calls: f64, theirs: f64, witness: &Witness) -> Result<(), String> {
     let (first, last) = (part.info().first_anchor, part.info().last_anchor);
     let ours = ticks as f64 * (last.raw_ns - first.raw_ns) as f64 / (last.tick - first.tick) as f64;
     // MPI_Wtime is a number of seconds with a resolution of some 100 ns, and may have another rate.
     assert!(ours <= 1.001 * theirs + 1000.0 * calls, "{ours} ns of {theirs} in {calls} calls");
     // A rank can be preempted between its stamp and the tracer's: the kernel tells for how long it had no processor.
-    let least = 0.999 * theirs - AROUND * calls - witness.no_processor_ns - STOLEN;
-    assert!(ours >= least, "{ours} ns of {theirs} in {calls} calls, {witness:?}");
+    let least = 0.999 * theirs - AROUND * calls - witness.no_processor_ns;
     assert_eq!(ticks > 0, calls > 0.0);
+    match ours >= least {
+        true => Ok(()),
+        false => Err(format!("{ours} ns of {theirs} in {calls} calls, {witness:?}")),
+    }
 }
 
 fn waits(case: &Case, all: &[&str]) {
     for what in all {
-        let (trace, traced, witnesses) = run(case, what, "1");
-        let rows = traced.dump(&[]);
-        for (part, witness) in trace.parts.iter().zip(&witnesses) {
-            check(part);
-            assert!(part.waits_are_stamped());
-            let sum = |class: usize| part.thread_times().iter().map(|times| times.ticks[class]).sum::<u64>();
-            is_time_of(part, sum(wait_class::POINT_TO_POINT), witness.calls, witness.spent_ns, witness);
-            is_time_of(part, sum(wait_class::REQUESTS), witness.of_collectives, witness.for_collectives_ns, witness);
-            let others = [wait_class::ONE_SIDED, wait_class::IO, wait_class::OTHER_MPI].map(sum);
-            assert_eq!(others, [0; 3]);
-            // The calls lie between collectives of their thread, but for those of a thread without any.
-            let in_records: u64 = part.recorded(&recorded::P2P).map_or(0, |column| column.all().sum());
-            let (_, init) = part.init_thread().expect("the thread that called MPI_Init");
-            let between = if *what == "alone" { 0 } else { init.ticks[wait_class::POINT_TO_POINT] };
-            assert_eq!(in_records, between, "{what}");
-            let mine: Vec<&DumpRow> = rows.iter().filter(|row| row.rank == u64::from(part.rank())).collect();
-            for pair in mine.windows(2) {
-                let between = pair[1].enter_ns - pair[0].enter_ns;
-                assert!(pair[1].p2p_ns.expect("measured") <= 1.001 * between + 1000.0, "{pair:?}");
-            }
+        let told: Vec<String> = (0..TRIES).map_while(|_| waits_once(case, what).err()).collect();
+        assert!(told.len() < TRIES, "{what}: {told:#?}");
+    }
+}
+
+/// An error: calls have less time than the program measured.
+fn waits_once(case: &Case, what: &str) -> Result<(), String> {
+    let (trace, traced, witnesses) = run(case, what, "1");
+    let rows = traced.dump(&[]);
+    for (part, witness) in trace.parts.iter().zip(&witnesses) {
+        check(part);
+        assert!(part.waits_are_stamped());
+        let sum = |class: usize| part.thread_times().iter().map(|times| times.ticks[class]).sum::<u64>();
+        is_time_of(part, sum(wait_class::POINT_TO_POINT), witness.calls, witness.spent_ns, witness)?;
+        is_time_of(part, sum(wait_class::REQUESTS), witness.of_collectives, witness.for_collectives_ns, witness)?;
+        let others = [wait_class::ONE_SIDED, wait_class::IO, wait_class::OTHER_MPI].map(sum);
+        assert_eq!(others, [0; 3]);
+        // The calls lie between collectives of their thread, but for those of a thread without any.
+        let in_records: u64 = part.recorded(&recorded::P2P).map_or(0, |column| column.all().sum());
+        let (_, init) = part.init_thread().expect("the thread that called MPI_Init");
+        let between = if what == "alone" { 0 } else { init.ticks[wait_class::POINT_TO_POINT] };
+        assert_eq!(in_records, between, "{what}");
+        let mine: Vec<&DumpRow> = rows.iter().filter(|row| row.rank == u64::from(part.rank())).collect();
+        for pair in mine.windows(2) {
+            let between = pair[1].enter_ns - pair[0].enter_ns;
+            assert!(pair[1].p2p_ns.expect("measured") <= 1.001 * between + 1000.0, "{pair:?}");
         }
     }
+    Ok(())
 }
 
 fn sleep(case: &Case) {

@@ -115,8 +115,8 @@ impl<'a> Member<'a> {
         places.into_iter().map(member).collect()
     }
 
-    /// Whether interruptions of all its calls are known, and time in other calls. `None`: of some call more than times
-    /// and flags may be recorded, or it may be known for some calls alone.
+    /// Two facts that hold for all its calls: interruptions are known, and so is time in other calls. `None`: more than
+    /// times and flags may be recorded of some call, or one of the two facts may hold for some calls only.
     pub(super) fn plain(&self) -> Option<(bool, bool)> {
         let [run] = self.part.thread_runs() else { return None };
         let has_more = self.requests.is_some()

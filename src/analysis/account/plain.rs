@@ -10,7 +10,7 @@ use super::member::{Member, Records};
 /// The flags of an operation behind which more is recorded.
 pub(super) const EVENTS: u32 = INTERRUPTED | INTERRUPTED_BEFORE;
 
-/// What all members of an operation have in common of which no call has more than its times.
+/// Facts about an operation of which no call has more than its times: the same for all its members.
 #[derive(Debug)]
 pub(super) struct Plain {
     /// Interruptions are known: there was none.

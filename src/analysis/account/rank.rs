@@ -225,8 +225,8 @@ fn around(part: &Part) -> u64 {
 }
 
 /// Takes what the parts have beyond the whole time: up to so many ns out of MPI_Init and MPI_Finalize, since the rank
-/// was in other calls meanwhile; the rest, by which clocks and processor times differ, out of computing, and then out of
-/// the time off its processor outside of calls: of several threads in one call some of that lies in it.
+/// was in other calls meanwhile. The rest, by which clocks, processor times and interruptions differ, is taken out of
+/// computing, and then out of the time off the processor outside of calls.
 fn settle(parts: &mut RankParts, around_ns: f64) {
     let mut take = |from: &[RankPart], most: f64| {
         let mut left = most.min(-parts[RankPart::Other]).max(0.0);

@@ -53,8 +53,8 @@ pub(crate) struct Step<'a> {
     off: Vec<OffProcessor>,
     /// The time of each member between its call before and this one; `None`: not known.
     gaps: Vec<Option<Gap>>,
-    /// Nothing but times is recorded of these calls; true within: interruptions are known. `off` and `gaps` are those of
-    /// an earlier repetition then.
+    /// `Some`: nothing but times is recorded of these calls, and `off` and `gaps` are of an earlier repetition. True
+    /// within: interruptions are known.
     plain: Option<bool>,
     plain_waits: Vec<(usize, f64, f64)>,
     plain_carried: Vec<(usize, PlainLate)>,

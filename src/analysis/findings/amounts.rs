@@ -9,13 +9,14 @@ use mpitrace_trace::reader::Part;
 use serde::Serialize;
 
 use super::{Finding, Found, Known, LEAST};
-use crate::account::{ALONE, Before, Loss, LossKind};
+use crate::account::{Before, Loss, LossKind, alone};
 use crate::replay::Gain;
 
 /// In so many calls at least: what one call passes may be the input of the program.
 const CALLS: usize = 5;
 /// The largest amount in a call is so many times the mean one.
 const UNEQUAL: f64 = 2.0;
+
 /// Calls in which a rank sends far more than the others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct UnequalAmounts {
@@ -66,8 +67,8 @@ pub(super) fn unequal(run: Known, job_ns: f64) -> Vec<Finding> {
     of_function.into_values().filter_map(|calls| calls.finding(run, job_ns)).collect()
 }
 
-/// True if what a rank passes is known of each rank, and is all that it sends: in other functions the root has the sum of
-/// all, and takes its time, or the waiting is not known.
+/// True if the amount that a rank passes is all that it sends, and is known of each rank. In other functions the root has
+/// the sum of all, and takes its time, or the waiting is not known.
 fn is_meant(function: &'static Function) -> bool {
     let is_sent = matches!(function.size, Size::Contributed | Size::Sum) && function.reduction.is_none();
     is_sent && function.pattern == Pattern::AllToAll && !function.is_on_file
@@ -104,8 +105,9 @@ impl Calls {
         if self.unknown || self.calls < CALLS || times < UNEQUAL || ns < LEAST * job_ns {
             return None;
         }
-        let alone = self.most_of.iter().find(|(_, most)| **most >= ALONE * self.largest);
-        let rank = alone.map(|(&part, _)| run.trace.parts[part].rank());
+        let largest: Vec<f64> = self.most_of.values().copied().collect();
+        let part = alone(&largest).and_then(|at| self.most_of.keys().nth(at));
+        let rank = part.map(|&part| run.trace.parts[part].rank());
         // Where the largest amount makes the time, it is as much shorter as that is.
         let most = Some(ns * (1.0 - 1.0 / times) / 1e9);
         let found = UnequalAmounts {

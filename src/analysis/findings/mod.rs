@@ -1,4 +1,5 @@
-//! What a program does too often, or one rank after the other: found in the recorded times of a run.
+//! Habits of a program that cost time, found in the recorded times of a run: calls that it makes too often, and work
+//! that its ranks do one after the other.
 //!
 //! These findings are another view of time that the losses of the account have too: a serial phase is waiting for a
 //! late rank. So they overlap with these, and with each other.

@@ -1,7 +1,7 @@
 //! Ranks that work one at a time: one alone while all others wait, or each behind the one before it.
 //!
-//! Looked at is the time of all ranks between two calls in which all take part. A rank is at work there where it is in no
-//! MPI call that can wait, and was not kept from its processor by something else.
+//! Both are looked for in the time of all ranks between two calls in which all take part. A rank is at work there while
+//! it is in no MPI call that can wait, and is not kept from its processor by something else.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::{Finding, Found, Known, LEAST, MOST_PLACES};
 use crate::account::arrivals::before;
 use crate::account::member::{PlaceOfCall, place_of_call};
 use crate::account::walk::{Step, Walk};
-use crate::account::{ALONE, Before, Loss, LossKind, OperationAccount, RankPart};
+use crate::account::{Before, Loss, LossKind, OperationAccount, RankPart, alone};
 use crate::replay::Gain;
 
 /// A rank works alone where each other one works for less than this share of its time.
@@ -65,16 +65,13 @@ struct Gap {
     arrival: f64,
 }
 
-/// What is found of all operations.
+/// The sums over all operations.
 #[derive(Default)]
 struct Sums {
     /// By part: the phases, alone and asleep in these, ns; the operation with most of it, and the places.
     serial: BTreeMap<usize, Alone>,
     /// By the first and the last part.
     passes: BTreeMap<(usize, usize), Passes>,
-    /// Of all ranks, ns.
-    alone_ns: f64,
-    passes_ns: f64,
 }
 
 #[derive(Default)]
@@ -138,7 +135,6 @@ impl Sums {
         if ns < SHORT_NS || others > IDLE * busy {
             return;
         }
-        self.alone_ns += ns;
         let alone = self.serial.entry(before.part).or_default();
         alone.phases += 1;
         alone.ns += ns;
@@ -151,6 +147,7 @@ impl Sums {
 
     fn add_pass(&mut self, number: usize, gaps: &mut [Gap]) {
         gaps.sort_by(|one, other| one.arrival.total_cmp(&other.arrival));
+        let gaps: &[Gap] = gaps;
         let [first, .., last] = gaps else { return };
         let (spread, count) = (last.arrival - first.arrival, gaps.len() as f64);
         if spread < SHORT_NS {
@@ -160,14 +157,12 @@ impl Sums {
         let least = gaps.iter().map(|gap| gap.in_messages).fold(f64::INFINITY, f64::min);
         let step = EVEN * spread / (count - 1.0);
         let is_even = gaps.windows(2).all(|pair| pair[1].arrival - pair[0].arrival <= step);
-        let begins = gaps[0].arrival;
+        let begins = first.arrival;
         let is_alike = |gap: &Gap| (gap.busy - mean).abs() <= ALIKE * spread;
         let has_waited = |gap: &Gap| ((gap.in_messages - least) - (gap.arrival - begins)).abs() <= WAITED * spread;
         if !is_even || !gaps.iter().all(|gap| is_alike(gap) && has_waited(gap)) {
             return;
         }
-        let [first, .., last] = gaps else { return };
-        self.passes_ns += spread;
         let passes = self.passes.entry((first.before.part, last.before.part)).or_default();
         passes.count += 1;
         passes.ns += spread;
@@ -181,8 +176,8 @@ impl Sums {
 
     /// The rank that works alone for most of the time for which any does. One that sleeps does not work.
     fn serial(&mut self, trace: &Trace, job_ns: f64) -> Option<Finding> {
-        let all = self.alone_ns;
-        let (part, alone) = std::mem::take(&mut self.serial).into_iter().find(|(_, alone)| alone.ns >= ALONE * all)?;
+        let times: Vec<f64> = self.serial.values().map(|alone| alone.ns).collect();
+        let (part, alone) = std::mem::take(&mut self.serial).into_iter().nth(alone(&times)?)?;
         if alone.ns < LEAST * job_ns || 2.0 * alone.asleep > alone.ns {
             return None;
         }
@@ -206,9 +201,8 @@ impl Sums {
     }
 
     fn pipeline(&mut self, trace: &Trace, job_ns: f64) -> Option<Finding> {
-        let all = self.passes_ns;
-        let ((first, last), passes) =
-            std::mem::take(&mut self.passes).into_iter().find(|(_, passes)| passes.ns >= ALONE * all)?;
+        let times: Vec<f64> = self.passes.values().map(|passes| passes.ns).collect();
+        let ((first, last), passes) = std::mem::take(&mut self.passes).into_iter().nth(alone(&times)?)?;
         if passes.ns < LEAST * job_ns {
             return None;
         }

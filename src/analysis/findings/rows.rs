@@ -50,22 +50,21 @@ pub struct ManySmall {
 /// The groups of calls of an operation.
 #[derive(Default)]
 struct Groups {
+    /// The calls of each group.
     lengths: Vec<f64>,
-    calls: usize,
-    /// What the calls take a rank without waiting, what they take all ranks, and what all ranks wait in them; ns.
-    ns: f64,
-    all_ns: f64,
-    waiting_ns: f64,
-    at: Vec<Before>,
-    between: Vec<Before>,
+    /// All groups together.
+    all: Group,
 }
 
-/// The calls that have followed each other so far.
+/// Calls that follow each other.
 #[derive(Default)]
 struct Group {
     calls: usize,
+    /// The time that the calls take a rank without waiting, in the median, ns.
     ns: f64,
+    /// The time that they take all ranks together without waiting, ns.
     all_ns: f64,
+    /// The waiting of all ranks in them, ns.
     waiting_ns: f64,
     at: Vec<Before>,
     between: Vec<Before>,
@@ -87,18 +86,18 @@ fn of_operation(run: Known, number: usize, operation: &Operation, job_ns: f64) -
         return None;
     }
     let usual_ns = usual(of)?;
-    let groups = Groups::of(run, operation, usual_ns)?;
+    let Groups { mut lengths, all } = Groups::new(run, operation, usual_ns)?;
     // Waiting for late ranks is left with fewer calls.
-    if groups.lengths.len() < GROUPS || groups.waiting_ns > groups.all_ns {
+    if lengths.len() < GROUPS || all.waiting_ns > all.all_ns {
         return None;
     }
-    let calls_per_group = median(&mut groups.lengths.clone())?.round() as usize;
+    let count = lengths.len();
+    let calls_per_group = median(&mut lengths)?.round() as usize;
     let joined_bytes = operation.key.bytes? * calls_per_group as u64;
-    let (calls, count) = (groups.calls, groups.lengths.len());
     let [least_ns, most_ns] = joined(run, number, joined_bytes, usual_ns).map(|ns| ns.map(|ns| ns * count as f64));
     let least_ns = least_ns?;
     let is_known = most_ns == Some(least_ns);
-    let gain = |joined_ns: f64| Some((groups.ns - joined_ns).max(0.0) / 1e9);
+    let gain = |joined_ns: f64| Some((all.ns - joined_ns).max(0.0) / 1e9);
     let gain = Gain {
         seconds: if is_known { gain(least_ns) } else { None },
         least: most_ns.map_or(Some(0.0), gain),
@@ -107,10 +106,10 @@ fn of_operation(run: Known, number: usize, operation: &Operation, job_ns: f64) -
         ..Gain::default()
     };
     let found = ManySmall {
-        calls,
+        calls: all.calls,
         groups: count,
         calls_per_group,
-        calls_s: groups.ns / 1e9,
+        calls_s: all.ns / 1e9,
         joined_bytes,
         joined_s: least_ns / 1e9,
         joined_is_known: is_known,
@@ -119,14 +118,14 @@ fn of_operation(run: Known, number: usize, operation: &Operation, job_ns: f64) -
         loss: Loss {
             kind: LossKind::ManySmall,
             operation: Some(number),
-            ns: groups.all_ns,
-            repetitions: calls,
+            ns: all.all_ns,
+            repetitions: all.calls,
             ..Loss::default()
         },
         gain,
         found: Found::ManySmall(found),
-        at: groups.at,
-        between: groups.between,
+        at: all.at,
+        between: all.between,
     })
 }
 
@@ -168,7 +167,8 @@ fn joined(run: Known, number: usize, bytes: u64, usual_ns: f64) -> [Option<f64>;
 }
 
 impl Groups {
-    fn of(run: Known, operation: &Operation, usual_ns: f64) -> Option<Groups> {
+    /// The groups in the repetitions of an operation whose calls usually take so long, ns.
+    fn new(run: Known, operation: &Operation, usual_ns: f64) -> Option<Groups> {
         let trace = run.trace;
         let walk = Walk::over(trace, run.clock, operation)?;
         let mut step = walk.step();
@@ -193,13 +193,14 @@ impl Groups {
             return;
         }
         self.lengths.push(group.calls as f64);
-        self.calls += group.calls;
-        self.ns += group.ns;
-        self.all_ns += group.all_ns;
-        self.waiting_ns += group.waiting_ns;
-        if self.at.len() < MOST_PLACES {
-            self.at.extend(group.at);
-            self.between.extend(group.between);
+        let all = &mut self.all;
+        all.calls += group.calls;
+        all.ns += group.ns;
+        all.all_ns += group.all_ns;
+        all.waiting_ns += group.waiting_ns;
+        if all.at.len() < MOST_PLACES {
+            all.at.extend(group.at);
+            all.between.extend(group.between);
         }
     }
 }
@@ -232,8 +233,8 @@ fn exit(step: &Step, at: usize) -> f64 {
     call.waits_from + call.may_wait
 }
 
-/// True if the call comes behind the one before on all ranks, with no call of MPI between them that is seen, and no more
-/// than so much computing in the lower median of the ranks, ns.
+/// True if the call comes behind the one before on all ranks. Between the two no call of MPI is seen, and no more than
+/// `most_ns` of computing in the lower median of the ranks.
 fn follows(members: &[Member], step: &Step, before: &Previous, most_ns: f64) -> bool {
     if before.len() != members.len() {
         return false;

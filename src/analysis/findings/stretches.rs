@@ -118,7 +118,7 @@ fn found(units: &[Unit], apart: usize, start: f64, rank_of: impl Fn(usize) -> u3
     })
 }
 
-/// For each unit the rank of its stretch: so that the waiting for other ranks, and the changes, cost the least together.
+/// For each unit the rank of its stretch, so that the waiting for other ranks and the changes cost the least together.
 fn cheapest(units: &[Unit], change: f64) -> Vec<usize> {
     let ranks = units.first().map_or(0, |unit| unit.for_rank.len());
     let mut costs = vec![0.0; ranks];

@@ -147,7 +147,7 @@ impl Usual {
 }
 
 impl Removals {
-    /// Of these losses, by their lanes.
+    /// The times that are removed for losses, each with the number of its lane.
     pub fn new<'l>(
         losses: impl Iterator<Item = (usize, &'l Loss)>,
         walk: &Walk,

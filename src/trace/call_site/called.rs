@@ -1,17 +1,17 @@
 //! The function that a call is for, by the code before its return address.
 //!
-//! A function of a library may leave the work to one without a known name by a jump, and is then on no stack:
-//! `PMPI_Finalize` of Open MPI 4 jumps to `ompi_mpi_finalize`. The caller's code still has its name: the call leads to an
-//! entry that the linker made, this reads an address, and a relocation says of which function.
+//! A function of a library may leave its work to another function by a jump, and is then on no stack: `PMPI_Finalize` of
+//! Open MPI 4 jumps to `ompi_mpi_finalize`. The caller's code still names it. The call leads to an entry that the linker
+//! made, the entry reads an address, and a relocation has the name of the function with this address.
 
 use std::fs::File;
 use std::path::Path;
 
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, ReadCache, RelocationTarget};
 
-/// The name of the function of another module that the call before this return address is for, with nothing added to
-/// the module's addresses. `None`: the call is for a function of the same module or an address in a register, or the file
-/// cannot be read.
+/// The name of the function of another module that the call before this return address is for. The address is that in
+/// the module's file. `None`: the function is in the same module, its address is in a register, or the file cannot be
+/// read.
 ///
 /// ```
 /// use std::path::Path;
@@ -39,8 +39,8 @@ pub fn called(module: &Path, return_address: u64) -> Option<String> {
     symbol.name().ok().filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// An address that another one and a signed distance lead to.
-fn at(from: u64, distance: &[u8]) -> Option<u64> {
+/// The address at a signed distance from another one.
+fn address_from(from: u64, distance: &[u8]) -> Option<u64> {
     Some(from.wrapping_add_signed(i32::from_le_bytes(distance.try_into().ok()?).into()))
 }
 
@@ -48,15 +48,15 @@ fn at(from: u64, distance: &[u8]) -> Option<u64> {
 /// to (`jmp *x(%rip)`).
 fn x86_64<'c>(return_address: u64, code: impl Fn(u64, u64) -> Option<&'c [u8]>) -> Option<u64> {
     if let Some([0xff, 0x15, distance @ ..]) = code(return_address.checked_sub(6)?, 6) {
-        return at(return_address, distance);
+        return address_from(return_address, distance);
     }
     let [0xe8, distance @ ..] = code(return_address - 5, 5)? else { return None };
-    let mut entry = at(return_address, distance)?;
+    let mut entry = address_from(return_address, distance)?;
     // A mark for indirect jumps (`endbr64`), and a prefix of those whose bounds are checked.
     entry += if code(entry, 4)? == [0xf3, 0x0f, 0x1e, 0xfa] { 4 } else { 0 };
     entry += u64::from(code(entry, 1)? == [0xf2]);
     let [0xff, 0x25, distance @ ..] = code(entry, 6)? else { return None };
-    at(entry + 6, distance)
+    address_from(entry + 6, distance)
 }
 
 /// Where the entry that a call (`bl`) leads to reads the address of the function from: `adrp` has the page, `ldr` the

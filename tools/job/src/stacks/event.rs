@@ -122,8 +122,8 @@ pub struct Event {
 unsafe impl Send for Event {}
 
 impl Event {
-    /// Samples a thread so often per second of its processor time, from now on. Where there are no samples of the kernel
-    /// the context switches of the thread are recorded as well, if these are wanted.
+    /// Samples a thread `hz` times per second of its processor time, from now on. If samples of the kernel are not
+    /// allowed, and `switches` is true, the context switches of the thread are recorded as well.
     pub fn open(tid: u32, hz: f64, switches: bool) -> io::Result<Event> {
         let bytes = |seconds: f64| (hz * seconds * f64::from(STACK)) as usize;
         let (period, wanted) = ((1e9 / hz) as u64, bytes(HELD).max(bytes(HELD_LONGER).min(ENOUGH)));

@@ -1,7 +1,7 @@
 //! How many samples of a thread were lost, at most, where the kernel says only how many records were.
 //!
-//! A record is a sample, a context switch or mapped code. Between the record before the gap and the one behind it no more
-//! samples can have come than the clock of the event has periods.
+//! A record is a sample, a page fault, a context switch or mapped code. Between the record before the gap and the one
+//! behind it there are no more samples than the clock of the event has periods.
 
 /// Follows the records of an event.
 #[derive(Clone, Copy, Debug)]

@@ -51,10 +51,10 @@ fn sentence(loss: &LossFacts) -> Option<String> {
         "{who} {verb} {} longer, {} of it in {below}{}",
         seconds(first.longer_seconds),
         percent(first.share),
-        place(first)
+        place_of(first)
     );
     for one in more {
-        line.push_str(&format!(", {} in {}", percent(one.share), place(one)));
+        line.push_str(&format!(", {} in {}", percent(one.share), place_of(one)));
     }
     if let Some(caller) = first.caller.as_ref().filter(|_| more.is_empty()) {
         line.push_str(&format!(", called from {}", short(caller)));
@@ -62,10 +62,14 @@ fn sentence(loss: &LossFacts) -> Option<String> {
     Some(format!("{line}{}.", gain(&loss.gain).replacen(", gain", "; gain", 1)))
 }
 
-/// `refine_patch (solver.cpp:152)`.
-fn place(code: &CodeOfLoss) -> String {
-    let function = name(&code.function);
-    let place = match (&code.file, code.line) {
+fn place_of(code: &CodeOfLoss) -> String {
+    place(&code.function, code.file.as_deref(), code.line)
+}
+
+/// `refine_patch (solver.cpp:152)`: a function, with its file and line as far as these are known.
+pub(super) fn place(function: &str, file: Option<&str>, line: Option<u32>) -> String {
+    let function = name(function);
+    let place = match (file, line) {
         (Some(file), Some(line)) => format!("{function} ({file}:{line})"),
         (Some(file), None) => format!("{function} ({file})"),
         _ => function,
@@ -86,21 +90,9 @@ mod tests {
 
     #[test]
     fn the_place_has_what_is_known_of_it() {
-        let code = |file: Option<&str>, line| CodeOfLoss {
-            ranks: vec![1],
-            function: "f".to_owned(),
-            file: file.map(str::to_owned),
-            line,
-            caller: None,
-            called: None,
-            longer_seconds: 2.0,
-            seconds: 1.0,
-            share: 0.5,
-            p: 0.01,
-        };
-        assert_eq!(place(&code(Some("a.c"), Some(3))), "f (a.c:3)");
-        assert_eq!(place(&code(Some("solver.py"), None)), "f (solver.py)");
-        assert_eq!(place(&code(None, None)), "f");
+        assert_eq!(place("f", Some("a.c"), Some(3)), "f (a.c:3)");
+        assert_eq!(place("f", Some("solver.py"), None), "f (solver.py)");
+        assert_eq!(place("f", None, None), "f");
         assert_eq!(short("double Grid::sum<int>(std::vector<int> const&) const (grid.h:7)"), "Grid::sum (grid.h:7)");
         assert_eq!(short("main"), "main");
     }

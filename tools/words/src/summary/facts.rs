@@ -141,8 +141,8 @@ pub struct Summary {
     pub processes: Option<Vec<OfRank>>,
     /// The code behind the largest loss that has some, as a sentence; `null`: none is known.
     pub code: Option<String>,
-    /// What the program does too often, or one rank after the other, as a sentence: the largest of the losses that have
-    /// [`LossFacts::found`]; `null`: nothing that is worth one.
+    /// The habit of the program that costs most time, as a sentence: the largest of the losses that have
+    /// [`LossFacts::found`]; `null`: none is worth a sentence.
     pub finding: Option<String>,
     /// The kind of that loss.
     #[serde(skip)]

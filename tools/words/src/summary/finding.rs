@@ -1,12 +1,13 @@
-//! What a program does too often, or one rank after the other: rows among the losses, and a sentence for the largest.
+//! Habits of a program that cost time: rows among the losses, and a sentence for the largest.
 
 use mpitrace_analysis::account::LossKind;
 use mpitrace_analysis::findings::{Finding, Found};
 use mpitrace_analysis::run::Run;
-use mpitrace_code::{CodeOfFinding, Places, name};
+use mpitrace_code::{CodeOfFinding, Places};
 use mpitrace_show::text;
 use mpitrace_trace::calls::samples::RunSamples;
 
+use super::code;
 use super::facts::{LITTLE, LossFacts, Plain, Summary};
 use super::units::{percent, seconds};
 use super::words::gain;
@@ -32,7 +33,7 @@ impl Summary {
             if !places.fits(finding) {
                 self.losses.retain(|facts| !is_it(facts));
             } else if let Some(facts) = self.losses.iter_mut().find(|facts| is_it(facts)) {
-                facts.place = places.of(finding);
+                facts.place = places.code_of(finding);
             }
         }
         self.conclude_findings();
@@ -98,8 +99,8 @@ impl LossFacts {
                 seconds(serial.shared_s)
             ),
             Found::Pipeline(pipeline) => format!(
-                "The ranks do equal work one after the other, from rank {} to rank {}{}: each {} behind the one before, \
-                 {} times{}.",
+                "The ranks do equal work one after the other, from rank {} to rank {}{}: each {} behind the one \
+                 before, {} times{}.",
                 pipeline.first_rank,
                 pipeline.last_rank,
                 self.in_place(", waiting"),
@@ -136,13 +137,6 @@ impl LossFacts {
     }
 }
 
-/// `refine_patch (solver.cpp:152)`.
 fn words(place: &CodeOfFinding) -> String {
-    let function = name(&place.function);
-    let place = match (&place.file, place.line) {
-        (Some(file), Some(line)) => format!("{function} ({file}:{line})"),
-        (Some(file), None) => format!("{function} ({file})"),
-        _ => function,
-    };
-    text::printable(&place).into_owned()
+    code::place(&place.function, place.file.as_deref(), place.line)
 }

@@ -257,8 +257,8 @@ impl Summary {
         }
     }
 
-    /// The mean time of a rank in MPI_Init, in MPI_Finalize and in the tracer, and of its process before and after these,
-    /// where it matters: shares are not of it.
+    /// The mean times of a rank in MPI_Init, in MPI_Finalize and in the tracer, and of its process before and after MPI,
+    /// if they are large. No share is of these times.
     fn beside(&self) -> String {
         let mean = |parts: &[RankPart]| self.parts.sum_of(parts) / f64::from(self.ranks.max(1));
         let whole = 1e9 * self.rank_seconds / f64::from(self.ranks.max(1));
