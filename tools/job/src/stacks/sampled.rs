@@ -206,7 +206,7 @@ impl Sampled {
                 event = without_switches;
             }
             self.knows_gaps = false;
-            self.waiting.clear();
+            self.lost.add(0, self.waiting.drain(..).count() as u64);
         }
         self.event = Some(event);
     }
