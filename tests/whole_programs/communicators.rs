@@ -20,7 +20,25 @@ pub const TESTS: &[Test] = &[
     Test::new("with_a_spawned_world_are_traced_on_both_sides_under_run", |case| spawned(case, true))
         .on(SPAWNING)
         .first_on(&["ompi5"]),
+    Test::new("with_a_spawned_world_that_is_late_are_no_communication", late_world).on(SPAWNING).first_on(&["ompi4"]),
 ];
+
+/// The spawned rank computes before each of 20 calls, 2 s in all: how long the two ranks of the other world wait for it
+/// cannot be seen in their trace.
+fn late_world(case: &Case) {
+    let traced = case.launch(2, "spawned_late.c").trace().run();
+    assert_eq!((traced.code, traced.stdout.as_str()), (0, "3 ranks\n"), "{}", traced.stderr);
+    let later = traced.trace.path.with_extension("2.mpitrace");
+    let summary =
+        |path: &Path| companion::json(&companion::mpitrace(&["summary", "--json", &path.display().to_string()]));
+    let worlds = [summary(&traced.trace.path), summary(&later)];
+    let world = worlds.iter().find(|world| world["ranks"] == 2).expect("the world that spawned");
+    let seconds = world["with_other_worlds_s"].as_f64().expect("a time");
+    assert!(seconds >= 3.0, "{seconds} s of {}", world["parts"]);
+    let verdict = world["verdict"].as_str().expect("a verdict");
+    assert!(!verdict.contains("communication"), "{verdict}");
+    assert!(worlds.iter().any(|world| world["ranks"] == 1), "the world of the spawned rank");
+}
 
 fn every_origin(case: &Case) {
     let info = case.traced(4, "communicators.c").info();
@@ -124,7 +142,14 @@ fn spawned(case: &Case, under_run: bool) {
     // Read together they are two worlds of one run, whatever their order.
     let mut both = vec![OsString::from("summary"), "--json".into()];
     both.extend(paths.iter().rev().map(OsString::from));
-    let worlds = companion::json(&companion::mpitrace(&both));
+    let read = companion::mpitrace(&both);
+    let worlds = companion::json(&read);
+    // As a whole they have the time of both.
+    let whole = &serde_json::from_str::<serde_json::Value>(&read.stdout).expect("JSON")["whole"];
+    let seconds = |of: &serde_json::Value| of["rank_seconds"].as_f64().expect("a time");
+    let of_each: f64 = worlds.as_array().into_iter().flatten().map(seconds).sum();
+    assert_eq!((whole["ranks"].as_u64(), whole["periods"].as_array().map(Vec::len)), (Some(4), Some(2)), "{whole}");
+    assert!((seconds(whole) - of_each).abs() < 1e-6, "{whole}");
     let ranks: Vec<u64> = worlds.as_array().into_iter().flatten().filter_map(|world| world["ranks"].as_u64()).collect();
     assert_eq!(ranks, [2, 2], "{worlds}");
     both.remove(1);

@@ -83,14 +83,14 @@ impl Group {
     fn to_words(self) -> [u64; Group::WORDS] {
         let Group { rank, size, remote, destinations, here, leader, is_first, .. } = self;
         let neighbours = self.neighbours.map_or(0, |neighbours| std::ptr::from_ref(neighbours).expose_provenance());
-        let counts = [rank, size, remote, destinations, here].map(u64::from);
-        let [rank, size, remote, destinations, here] = counts;
+        let [rank, size, remote, destinations, here] = [rank, size, remote, destinations, here].map(u64::from);
         [rank, size, remote, destinations, here, leader, is_first.into(), neighbours as u64]
     }
 
     /// Its [`CommunicatorEntry::flags`].
     pub fn flags(&self) -> u32 {
-        match (self.remote, self.is_first) {
+        let outside = if self.here < self.size + self.remote { communicator_flags::OUTSIDE } else { 0 };
+        outside | match (self.remote, self.is_first) {
             (0, _) => 0,
             (_, false) => communicator_flags::INTER,
             (_, true) => communicator_flags::INTER | communicator_flags::FIRST,

@@ -74,6 +74,8 @@ pub mod communicator_flags {
     pub const FIRST: u32 = 128;
     /// The program has freed or closed it, also in a delete callback, where the call is not recorded.
     pub const FREED: u32 = 256;
+    /// It has ranks of another world, which has a trace of its own.
+    pub const OUTSIDE: u32 = 512;
 }
 
 /// One operation as one rank sees it.

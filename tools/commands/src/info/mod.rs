@@ -47,6 +47,7 @@ const SHOWN: Shown<info::Facts> = Shown {
     read: of_files,
     ranks: |facts| facts.ranks,
     is_well,
+    whole: |_, _| None,
     write: |facts, output, style| page::write(facts, output, style),
 };
 

@@ -13,7 +13,7 @@ use mpitrace_source::worlds::{self, Shown};
 use mpitrace_source::{trace_files, warn_if_incomplete};
 use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_words::description::communicator_labels;
-use mpitrace_words::summary::Summary;
+use mpitrace_words::summary::{Summary, Whole};
 use mpitrace_words::summary::grouped::{self, By, Sort};
 
 /// Show in seven lines where the ranks' time went, what was lost, and what to do next
@@ -48,6 +48,7 @@ const SHOWN: Shown<Summary> = Shown {
     read: of_files,
     ranks: |summary| summary.ranks,
     is_well,
+    whole: |worlds, periods| Some(Whole::new(worlds, periods)),
     write: |summary, output, style| summary.write(output, style),
 };
 

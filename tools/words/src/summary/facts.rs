@@ -30,6 +30,9 @@ pub struct Summary {
     pub ranks: u32,
     /// The ranks of the job that are not in the trace: waiting for them is not known.
     pub untraced: u32,
+    /// In collective calls with ranks of another world, beside the waiting for ranks of this one, s: waiting for the
+    /// others is not known.
+    pub with_other_worlds_s: f64,
     /// True if every rank finished and kept all calls.
     pub complete: bool,
     /// How the job ended; `null`: by MPI_Finalize.

@@ -9,7 +9,7 @@ use mpitrace_analysis::account::{
 use mpitrace_analysis::efficiency;
 use mpitrace_analysis::replay::{Gain, Origin};
 use mpitrace_analysis::run::{Losses, Run};
-use mpitrace_format::layout::ThreadEntry;
+use mpitrace_format::layout::{ThreadEntry, communicator_flags};
 use mpitrace_statistics::median;
 use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_trace::calls::whole_run;
@@ -64,6 +64,7 @@ impl Summary {
         let mut summary = Summary {
             ranks: trace.world_size,
             untraced: trace.world_size.saturating_sub(trace.parts.len() as u32),
+            with_other_worlds_s: with_other_worlds_ns(account, operations) / NS,
             complete: trace.complete,
             ended: info::ended(run),
             unknown_ends: account.ranks.iter().filter(|rank| rank.end.how == HowEnded::LastStamp).count(),
@@ -262,6 +263,16 @@ fn in_order(losses: &mut Vec<LossFacts>, account: &Account) {
     let mut keyed: Vec<((f64, bool), LossFacts)> = losses.drain(..).map(|one| (key(&one), one)).collect();
     keyed.sort_by(|(one, _), (other, _)| other.0.total_cmp(&one.0).then(other.1.cmp(&one.1)));
     losses.extend(keyed.into_iter().map(|(_, loss)| loss));
+}
+
+/// The time in collective calls with ranks of another world, beside the waiting for those of this one, ns.
+fn with_other_worlds_ns(account: &Account, operations: &Operations) -> f64 {
+    let is_with = |number: usize| {
+        let communicator = operations.operations[number].key.communicator;
+        operations.communicators[communicator].origin.flags & communicator_flags::OUTSIDE != 0
+    };
+    let calls = account.operations.iter().enumerate().filter(|(number, _)| is_with(*number));
+    calls.map(|(_, calls)| calls.sum().communication).sum()
 }
 
 /// The calls that all ranks have begun.

@@ -16,6 +16,8 @@ mod units;
 mod unknown_waits;
 mod verdict;
 mod words;
+mod worlds;
 
 pub use facts::Summary;
 pub use units::{percent, seconds};
+pub use worlds::Whole;

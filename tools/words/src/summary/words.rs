@@ -8,7 +8,8 @@ use mpitrace_show::output::{Attribute, Style};
 use mpitrace_show::text;
 use mpitrace_trace::calls::whole_run::Counted;
 
-use super::facts::{LossFacts, Summary};
+use super::facts::{LITTLE, LossFacts, Summary};
+use super::largest::MOST;
 use super::processes;
 use super::units::{percent, seconds};
 use super::unknown_waits;
@@ -143,7 +144,8 @@ impl Summary {
 
     /// The efficiency of several ranks.
     fn efficiency(&self) -> Option<String> {
-        let efficiency = self.efficiency.as_ref().filter(|_| self.ranks > 1 && self.untraced == 0)?.run;
+        let efficiency =
+            self.efficiency.as_ref().filter(|_| self.ranks > 1 && self.untraced == 0 && !self.is_with_others())?.run;
         Some(format!(
             "Parallel efficiency {} = load balance {} x communication efficiency {}.",
             percent(efficiency.parallel),
@@ -175,6 +177,10 @@ impl Summary {
                 let ranks = text::count(self.untraced.into(), "rank");
                 format!("{ranks} of {} left no trace: waiting for them is not known.", self.ranks)
             }),
+            self.is_with_others().then(|| {
+                let share = percent(self.share(1e9 * self.with_other_worlds_s));
+                format!("{share} in calls with ranks of another world: waiting for these is not known.")
+            }),
             self.processes.as_deref().filter(|_| !self.names_taker()).and_then(processes::taker),
             self.sample.as_ref().map(|sample| {
                 let [least, most] =
@@ -198,10 +204,11 @@ impl Summary {
     pub(super) fn on_processor(&self, parts: &RankParts) -> Vec<(f64, &'static str)> {
         let ns = |some: &[RankPart]| parts.sum_of(some);
         let rest = if self.divided { "for unknown reasons" } else { "computing or in other calls" };
+        let is_known = self.untraced == 0 && 1e9 * self.with_other_worlds_s <= MOST * ns(&[RankPart::Communication]);
         vec![
             (ns(&[RankPart::Computing]), "computing"),
             (ns(&[RankPart::Waiting]), "waiting for others"),
-            (ns(&[RankPart::Communication]), if self.untraced > 0 { IN_CALLS } else { "communicating" }),
+            (ns(&[RankPart::Communication]), if is_known { "communicating" } else { IN_CALLS }),
             (ns(&[RankPart::PointToPoint]), "in point-to-point calls"),
             (ns(&[RankPart::OneSided]), "in one-sided calls"),
             (ns(&[RankPart::Io]), "in file calls"),
@@ -211,6 +218,11 @@ impl Summary {
             (ns(&[RankPart::Perturbed]), "delayed by the tracer"),
             (ns(&[RankPart::Other]), rest),
         ]
+    }
+
+    /// True if calls with ranks of another world take more than is little.
+    pub(super) fn is_with_others(&self) -> bool {
+        self.share(1e9 * self.with_other_worlds_s) >= LITTLE
     }
 
     /// The largest part of the ranks' time, with its share.
@@ -305,7 +317,7 @@ fn interval(least: f64, most: f64) -> String {
 
 impl LossFacts {
     /// `calls_timed`: calls that can wait were timed.
-    fn line(&self, calls_timed: bool) -> String {
+    pub(super) fn line(&self, calls_timed: bool) -> String {
         let lost = format!("{} ({}{})", percent(self.share), seconds(self.seconds), gain(&self.gain));
         let rank = self.loss.rank.map_or_else(|| "ranks".to_owned(), |rank| format!("rank {rank}"));
         let was = reason::was(self.loss.because.unwrap_or(Because::OffProcessor), self.loss.rank.is_none());
