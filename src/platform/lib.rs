@@ -7,6 +7,8 @@
 
 pub mod abi;
 pub mod errno;
+pub mod event_names;
+pub mod event_presets;
 pub mod interruptions;
 pub mod mpi_t;
 pub mod node_files;

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use mpitrace_format::layout::{CounterEntry, NO_VALUE, counter_flags, counter_source};
+use mpitrace_platform::event_names::parse;
 use mpitrace_platform::perf_event::Event;
 
 use super::Counters;
 use super::group::Quality;
-use super::names::parse;
 use super::opening::Note;
 use crate::base::entry::Entry;
 use crate::base::lock::lock;
@@ -77,6 +77,10 @@ impl CounterKind for Events {
     fn open(&self) -> Option<Box<dyn Source>> {
         // The notes were given to the user when the run began.
         (!planned().is_empty()).then(|| Box::new(Counters::open(planned()).0) as Box<dyn Source>)
+    }
+
+    fn goes_on(&self) -> bool {
+        true
     }
 
     fn finish(&self) -> Option<&'static str> {

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use crate::base::event_page::{self, Instructions, Page, capability};
 use crate::base::processor;
 use crate::counters::perf::group::{Group, Processor};
-use crate::counters::perf::names::parse;
 use crate::counters::perf::system;
 use crate::counters::perf::{Counters, Event, Note, Quality};
+use mpitrace_platform::event_names::parse;
 
 /// How long the hardware group was to count and how long it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

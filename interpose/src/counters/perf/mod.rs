@@ -5,9 +5,7 @@
 
 mod group;
 mod kind;
-mod names;
 mod opening;
-mod presets;
 mod system;
 
 #[cfg(test)]

@@ -156,7 +156,7 @@ mod tests {
     use mpitrace_platform::perf::{Attributes, HARDWARE, flag};
 
     use super::*;
-    use crate::counters::perf::names::parse;
+    use mpitrace_platform::event_names::parse;
 
     /// A kernel as it could be: so many counters, some of them held by others, and what it refuses.
     struct Pretend {

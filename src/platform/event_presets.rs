@@ -3,12 +3,15 @@
 //! They are those of table 4.1 of Roth's thesis. PAPI counts the program and not the
 //! kernel unless it is told otherwise (`PAPI_DOM_USER`), so a preset does the same.
 
+/// How a preset is expressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
+    /// One event.
     Is(&'static str),
     /// It is the first on Intel's processors, and elsewhere the second: the generic events of caches count the last
     /// level there, the second level on AMD Zen (PMCx064) and the first on Arm (L1D_CACHE_REFILL).
     LastLevel(&'static str, &'static str),
+    /// Both together.
     Sum(&'static str, &'static str),
     /// The first without the second.
     Difference(&'static str, &'static str),
@@ -35,6 +38,7 @@ pub const PRESETS: [(&str, Preset); 9] = [
     ("PAPI_BR_PRC", Difference("branch-instructions", "branch-misses")),
 ];
 
+/// True on a processor of Intel.
 pub fn is_intel() -> bool {
     #[cfg(target_arch = "x86_64")]
     {

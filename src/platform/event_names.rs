@@ -2,11 +2,10 @@
 //!
 //! [`parse`] is the interface. Names are told apart without regard to capitals, as `perf` does for caches.
 
-use mpitrace_platform::perf::{self, RAW, SOFTWARE};
-use mpitrace_platform::perf_event::{Encoding, Event};
-
-use crate::counters::perf::presets::{self, PRESETS, Preset};
-use mpitrace_platform::suggest::distance;
+use crate::event_presets::{self, PRESETS, Preset};
+use crate::perf::{self, RAW, SOFTWARE};
+use crate::perf_event::{Encoding, Event};
+use crate::suggest::distance;
 
 /// The longest raw code: config is 64 bits wide.
 const MOST_DIGITS: usize = 16;
@@ -19,7 +18,7 @@ pub fn parse(text: &str) -> Result<Event, String> {
     let (name, modifiers) = text.split_once(':').map_or((text, None), |(name, modifiers)| (name, Some(modifiers)));
     let domain = modifiers.map(|modifiers| domain(text, modifiers)).transpose()?;
     let (first, second) = match preset(name) {
-        Some(preset) => preset_counts(text, preset, domain.unwrap_or((true, false)), presets::is_intel())?,
+        Some(preset) => preset_counts(text, preset, domain.unwrap_or((true, false)), event_presets::is_intel())?,
         None => (encoding(name, domain.unwrap_or((true, true)))?, None),
     };
     let event = Event { name: text.to_owned(), unit: unit(first), first, second };
@@ -100,7 +99,7 @@ fn unknown(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mpitrace_platform::perf::{CACHE, HARDWARE};
+    use crate::perf::{CACHE, HARDWARE};
 
     use super::*;
 
