@@ -17,7 +17,7 @@ use crate::windows::{Unit, Windows};
 const NS: f64 = 1e9;
 /// The arrivals that are late longest are looked at, up to this share of all lateness: in the others a rank is the last
 /// one by chance.
-const LOOKED_AT: f64 = 0.95;
+pub const LOOKED_AT: f64 = 0.95;
 /// The samples have to show the lateness: between this share of it and its inverse, ...
 const SHOWN: f64 = 1.0 / 3.0;
 /// ... and so many samples more or less.

@@ -84,7 +84,7 @@ impl Windows {
             operation.parts.iter().zip(operation.records(*row).iter()).any(|(&index, record)| {
                 let (part, record) = (&trace.parts[index], record as usize);
                 let from = record.checked_sub(1).map_or(0, |before| part.times_of(before).1);
-                let before = Before { part: index, from, until: part.times_of(record).1 };
+                let before = Before { part: index, from, until: part.times_of(record).1, record: None };
                 !self.within(before).is_empty()
             })
         };

@@ -7,6 +7,7 @@ use crate::support::{Case, On, Outcome, Test};
 pub const TESTS: &[Test] = &[
     Test::new("inside_the_stack_belong_to_the_call_and_the_region_they_are_in", inside),
     Test::new("of_the_kernel_are_what_the_program_has_caused", kernel).on(On::Only(&["ompi4", "mpich4", "impi-abi"])),
+    Test::new("before_calls_are_told_of_the_late_rank", before).on(On::Only(&["ompi4", "mpich4", "mpich5-abi"])),
     Test::new("of_four_threads_are_each_threads_own", threads).on(On::Only(&["ompi4", "mpich4"])),
     Test::new("of_roth_tracing_are_in_its_arrays_and_in_the_trace", roth).on(On::Only(&["ompi4", "mpich5-abi"])),
     Test::new("from_fortran_are_those_of_the_c_functions", fortran).on(On::Fortran),
@@ -73,6 +74,32 @@ fn inside(case: &Case) {
         let combined: u64 = of_it.map(|call| value(call, "combined")).sum();
         assert!(combined >= 4 && combined.is_multiple_of(4), "{combined} in repetition {repetition}");
     }
+}
+
+/// What a rank counts before a call is beside what it counts in it, and `summary` says it of the rank that is late.
+fn before(case: &Case) {
+    let outcome = traced(case, "first_touch.c", "page-faults,messages-sent");
+    let rows = outcome.trace.dump(&[]);
+    for row in &rows {
+        let before = row.counters["page-faults-before"];
+        if row.repetition == 0 {
+            assert_eq!(before, None, "nothing was read before: {row:?}");
+            continue;
+        }
+        let (faults, least) = (before.expect("a value"), if row.rank == 1 { 2000 } else { 20 });
+        assert!((least..least + 1000).contains(&faults), "{row:?}");
+        assert!(value(row, "page-faults") < 20, "{row:?}");
+    }
+    let summary = mpitrace(&["summary".as_ref(), outcome.trace.path.as_os_str(), "--json".as_ref()]);
+    let summary = companion::json(&summary);
+    let losses = summary["losses"].as_array().expect("losses");
+    let is_late = |loss: &&serde_json::Value| loss["kind"] == "late-rank" && loss["rank"] == 1;
+    let counted = losses.iter().filter(is_late).filter_map(|loss| loss["counted"].get(0));
+    let counted: Vec<_> = counted.collect();
+    assert!(!counted.is_empty() && counted.iter().all(|one| one["counter"] == "page-faults"), "{losses:#?}");
+    assert!(counted[0]["late"].as_f64() >= Some(2000.0), "{counted:?}");
+    let said = format!("{summary:#}");
+    assert!(said.contains("Before MPI_Allreduce") && said.contains(" rank 1 counts 2"), "{said}");
 }
 
 fn kernel(case: &Case) {

@@ -2,9 +2,9 @@
 //!
 //! The time stamps lie between the two readings, so that reading is outside of what is timed.
 
-use mpitrace_format::layout::{INNER_COUNTERS, MOST_COUNTERS};
+use mpitrace_format::layout::{INNER_COUNTERS, MOST_COUNTERS, NO_VALUE};
 
-use crate::counters::kinds;
+use crate::counters::kinds::{self, Columns};
 use crate::counters::source::Source;
 use crate::record::buffer::chunk::RecordPlace;
 use crate::record::thread::ThreadRef;
@@ -22,7 +22,28 @@ struct Opened {
     source: Box<dyn Source>,
     before: Box<[u64]>,
     after: Box<[u64]>,
-    column: usize,
+    columns: Columns,
+    /// After the thread's previous recorded call; it holds nothing before the first one.
+    last: Box<[u64]>,
+    has_last: bool,
+}
+
+impl Opened {
+    /// What was counted between the thread's previous recorded call and this one, into the record.
+    #[inline(always)]
+    fn store_before(&mut self, place: &RecordPlace, values: &mut [u64]) {
+        let (column, count) = self.columns.before;
+        if count == 0 {
+            return;
+        }
+        match self.has_last {
+            true => _ = self.source.values(&self.last, &self.before, values),
+            false => values[..count].fill(NO_VALUE),
+        }
+        values[..count].iter().enumerate().for_each(|(index, &value)| place.set_counter(column + index, value));
+        self.last.copy_from_slice(&self.after);
+        self.has_last = true;
+    }
 }
 
 impl CounterReader {
@@ -30,9 +51,10 @@ impl CounterReader {
     #[cold]
     pub fn open() -> Box<CounterReader> {
         let room = |words: usize| vec![0; words].into_boxed_slice();
-        let opened = |(source, column): (Box<dyn Source>, usize)| {
+        let opened = |(source, columns): (Box<dyn Source>, Columns)| {
             let words = source.words();
-            Opened { source, before: room(words), after: room(words), column }
+            let [before, after, last] = [(); 3].map(|()| room(words));
+            Opened { source, before, after, columns, last, has_last: false }
         };
         let kinds = kinds::open().into_iter().map(opened).collect();
         Box::new(CounterReader { kinds, values: room(MOST_COUNTERS.max(INNER_COUNTERS)) })
@@ -72,16 +94,22 @@ impl CounterReader {
         for kind in &mut self.kinds[..read] {
             kind.source.after(thread, &mut kind.after);
         }
-        for (number, kind) in self.kinds[..read].iter().enumerate() {
+        let planned = self.kinds.len() - 1;
+        for (number, kind) in self.kinds[..read].iter_mut().enumerate() {
             let before = since.map_or(&kind.before, |since| &since[number]);
             let stored = kind.source.values(before, &kind.after, &mut self.values);
-            let is_planned = number + 1 < self.kinds.len();
             for (index, &value) in self.values[..stored].iter().enumerate() {
-                if is_planned {
-                    place.set_counter(kind.column + index, value);
+                if number < planned {
+                    place.set_counter(kind.columns.first + index, value);
                 } else {
                     place.set_inner(index, value);
                 }
+            }
+            match since {
+                None => kind.store_before(place, &mut self.values),
+                // A region is a label over time in which calls lie.
+                Some(_) => (0..kind.columns.before.1)
+                    .for_each(|index| place.set_counter(kind.columns.before.0 + index, NO_VALUE)),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use mpitrace_format::layout::{CounterEntry, MOST_COUNTERS};
+use mpitrace_format::layout::{BEFORE, CounterEntry, MOST_COUNTERS, counter_flags};
 
 use super::message_counters::MessageCounters;
 use super::mpi_t::Pvars;
@@ -18,35 +18,54 @@ use crate::record::buffer::trace_buffer::TraceBuffer;
 /// column, and user counters last, as their columns get memory on demand.
 static KINDS: [&dyn CounterKind; 4] = [&MessageCounters, &Events, &Pvars, &UserCounters];
 
-pub struct Planned([Plan; KINDS.len()]);
+pub struct Planned {
+    plans: [Plan; KINDS.len()],
+    /// The first counters of each kind, so many, that have a second column: for what they count before a call.
+    before: [usize; KINDS.len()],
+}
+
+/// The columns of a kind.
+#[derive(Clone, Copy, Default)]
+pub struct Columns {
+    pub first: usize,
+    /// The first one for what is counted before a call, and how many there are.
+    pub before: (usize, usize),
+}
 
 /// Finds out which counters can be had, at Init.
 pub fn plan(mut wanted: Wanted) -> Planned {
     let mut room = MOST_COUNTERS;
-    Planned(KINDS.map(|kind| {
+    let plans = KINDS.map(|kind| {
         let plan = kind.plan(&mut wanted, room);
         room = room.saturating_sub(plan.counters.len());
         plan
-    }))
+    });
+    let before = std::array::from_fn(|kind| {
+        let columns = if KINDS[kind].goes_on() { plans[kind].counters.len().min(room) } else { 0 };
+        room -= columns;
+        columns
+    });
+    Planned { plans, before }
 }
 
 impl Planned {
     /// How many columns they take, without those of user counters.
     pub fn columns(&self) -> usize {
-        self.0.iter().map(|plan| plan.counters.len()).sum()
+        let first: usize = self.plans.iter().map(|plan| plan.counters.len()).sum();
+        first + self.before.iter().sum::<usize>()
     }
 
     /// Messages for the user, a sentence each.
     pub fn notes(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().flat_map(|plan| &plan.notes).map(String::as_str)
+        self.plans.iter().flat_map(|plan| &plan.notes).map(String::as_str)
     }
 
     /// Enters all counters in the table, with those that are left out, and starts them. To be called once, before the
     /// first call is recorded.
     pub fn start(&self, buffer: &'static TraceBuffer) {
         let mut next = 0;
-        let columns = std::array::from_fn(|kind| {
-            let Plan { counters, left_out, .. } = &self.0[kind];
+        let mut columns: [Columns; KINDS.len()] = std::array::from_fn(|kind| {
+            let Plan { counters, left_out, .. } = &self.plans[kind];
             let column = next;
             next += counters.len();
             let numbered = counters.iter().zip(column + 1..);
@@ -55,8 +74,16 @@ impl Planned {
                 enter(buffer, counter, 0);
             }
             KINDS[kind].start(Started { buffer, column, entries: &entries });
-            column
+            Columns { first: column, before: (0, 0) }
         });
+        for ((columns, plan), &before) in columns.iter_mut().zip(&self.plans).zip(&self.before) {
+            columns.before = (next, before);
+            for counter in &plan.counters[..before] {
+                next += 1;
+                let (name, flags) = (counter.name.clone() + BEFORE, counter.flags | counter_flags::BEFORE);
+                enter(buffer, &Counter { name, flags, reason: String::new(), ..*counter }, next);
+            }
+        }
         let _ = COLUMNS.set(columns);
     }
 }
@@ -71,11 +98,11 @@ fn enter(buffer: &TraceBuffer, counter: &Counter, column: usize) -> Option<Entry
     buffer.add(entry).map(|(_, place)| place)
 }
 
-static COLUMNS: OnceLock<[usize; KINDS.len()]> = OnceLock::new();
+static COLUMNS: OnceLock<[Columns; KINDS.len()]> = OnceLock::new();
 
-/// The counters that are read around a call, opened for the calling thread, each kind with its first column. The last
-/// are the user counters.
-pub fn open() -> Vec<(Box<dyn Source>, usize)> {
+/// The counters that are read around a call, opened for the calling thread, each kind with its columns. The last are
+/// the user counters.
+pub fn open() -> Vec<(Box<dyn Source>, Columns)> {
     let columns = COLUMNS.get().into_iter().flatten();
     KINDS.iter().zip(columns).filter_map(|(kind, &column)| Some((kind.open()?, column))).collect()
 }
@@ -96,7 +123,7 @@ mod tests {
     #[test]
     fn a_counter_named_twice_is_there_once_and_an_unknown_one_is_told() {
         let planned = planned(&["bytes-sent", "messages", "page-faults", "bytes-sent", "page-faults", "cycels"]);
-        let [messages, events, ..] = &planned.0;
+        let [messages, events, ..] = &planned.plans;
         let names: Vec<&str> = messages.counters.iter().map(|counter| counter.name.as_str()).collect();
         assert_eq!((names[0], names.len()), (message_counters::NAMES[1], 8));
         assert_eq!(events.counters.len() + events.left_out.len(), 2);
@@ -107,8 +134,11 @@ mod tests {
     #[test]
     fn what_can_be_counted_has_a_column_and_what_cannot_a_reason() {
         let planned = planned(&["page-faults", "bytes-put", "p2p-time"]);
-        let left_out = planned.0.iter().flat_map(|plan| &plan.left_out);
+        let left_out = planned.plans.iter().flat_map(|plan| &plan.left_out);
         assert!(left_out.clone().all(|counter| counter.reason.contains(&counter.name)));
-        assert_eq!(planned.columns() + left_out.count(), 3);
+        // What an event counts before a call has a column of its own.
+        let events = planned.plans[1].counters.len();
+        assert_eq!(planned.before, [0, events, 0, 0]);
+        assert_eq!(planned.columns() + left_out.count(), 3 + events);
     }
 }

@@ -63,6 +63,11 @@ pub trait CounterKind: Sync {
         None
     }
 
+    /// True if what its counters count between two recorded calls has columns of its own.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
     /// A message for the user at the end of the run.
     fn finish(&self) -> Option<&'static str> {
         None

@@ -20,6 +20,8 @@ pub struct Before {
     pub from: u64,
     /// The entry of the call, ticks of the rank's clock.
     pub until: u64,
+    /// The record of the call; `None`: none has it.
+    pub record: Option<u32>,
 }
 
 /// A rank for which others waited in a call.
@@ -118,14 +120,14 @@ pub(crate) fn before(trace: &Trace, walk: &Walk, step: &Step, at: usize) -> Opti
         None => after_init(part),
     };
     let until = part.times_of(record as usize).0;
-    (0 < from && from < until).then_some(Before { part: member.index, from, until })
+    (0 < from && from < until).then_some(Before { part: member.index, from, until, record: Some(record) })
 }
 
 fn before_finalize(trace: &Trace, index: usize) -> Option<Before> {
     let part = &trace.parts[index];
     let until = part.finalize_enter()?;
     let from = last_record(part).map_or(0, |record| part.times_of(record as usize).1).max(after_init(part));
-    (from < until).then_some(Before { part: index, from, until })
+    (from < until).then_some(Before { part: index, from, until, record: None })
 }
 
 fn after_init(part: &Part) -> u64 {

@@ -146,7 +146,7 @@ fn places(run: Known, number: usize) -> Vec<Before> {
         let records = operation.records(row);
         let of = |(&part, record): (&usize, u32)| {
             let (from, until) = run.trace.parts[part].times_of(record as usize);
-            Before { part, from, until }
+            Before { part, from, until, record: None }
         };
         operation.parts.iter().zip(records.iter()).map(of).collect::<Vec<_>>()
     };

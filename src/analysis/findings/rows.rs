@@ -220,9 +220,9 @@ impl Group {
             let times = |record: u32| trace.parts[member.index].times_of(record as usize);
             let (enter, exit) = times(step.record(at));
             let part = member.index;
-            self.at.push(Before { part, from: enter, until: exit });
+            self.at.push(Before { part, from: enter, until: exit, record: None });
             let left = before.map(|before| times(before[at].0).1).filter(|left| *left < enter);
-            self.between.extend(left.map(|from| Before { part, from, until: enter }));
+            self.between.extend(left.map(|from| Before { part, from, until: enter, record: None }));
         }
     }
 }

@@ -42,10 +42,16 @@ pub mod counter_source {
     pub const TIMER: u32 = 5;
 }
 
+/// The end of the name of a counter's second column.
+pub const BEFORE: &str = "-before";
+
 /// Bits of [`CounterEntry::flags`].
 pub mod counter_flags {
     /// A value is what the counter stood at after the call, not what the call added.
     pub const LEVEL: u32 = 1;
     /// The event shared its counter with others, and values are scaled up by the share of time that it ran.
     pub const SCALED: u32 = 2;
+    /// A value is what came together between the thread's previous recorded call and this one, or of a level what it
+    /// was before this call: the second column of the counter that has the name without [`super::BEFORE`].
+    pub const BEFORE: u32 = 4;
 }

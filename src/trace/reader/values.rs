@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use mpitrace_format::layout::{CounterEntry, RecordColumn, WAITED_FOR, recorded};
+use mpitrace_format::layout::{CounterEntry, RecordColumn, WAITED_FOR, counter_flags, recorded};
 use mpitrace_format::packed::column;
 
 use super::decoded::{Decoded, HELD, HeldBlock, Values};
@@ -53,7 +53,7 @@ pub struct Request {
 /// assert_eq!(part.recorded(&recorded::P2P_PARTNER).map(|column| column.get(5)), Some(partner::SEVERAL));
 /// // Neither algorithms nor counters nor true ticks were recorded.
 /// assert!(part.recorded(&recorded::ALGORITHM).is_none() && part.true_ticks().is_none());
-/// assert_eq!(part.counter_columns().count(), 0);
+/// assert_eq!(part.counter_columns().chain(part.columns_before()).count(), 0);
 /// assert!(part.counters().iter().all(|counter| part.counter_column(counter).is_none()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -167,7 +167,18 @@ impl Part {
 
     /// The counters that could be had: their names and columns.
     pub fn counter_columns(&self) -> impl Iterator<Item = (String, Column<'_>)> {
-        self.counters().iter().filter_map(|counter| Some((self.text(counter.name)?, self.counter_column(counter)?)))
+        self.columns_of_counters(0)
+    }
+
+    /// What counters counted between the thread's previous recorded call and a call: their names, with
+    /// [`mpitrace_format::layout::BEFORE`] behind, and columns.
+    pub fn columns_before(&self) -> impl Iterator<Item = (String, Column<'_>)> {
+        self.columns_of_counters(counter_flags::BEFORE)
+    }
+
+    fn columns_of_counters(&self, before: u32) -> impl Iterator<Item = (String, Column<'_>)> {
+        let counters = self.counters().iter().filter(move |counter| counter.flags & counter_flags::BEFORE == before);
+        counters.filter_map(|counter| Some((self.text(counter.name)?, self.counter_column(counter)?)))
     }
 
     /// The values of a counter, one for each call; `None` where it could not be had.

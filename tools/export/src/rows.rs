@@ -122,7 +122,7 @@ impl<'t> Calls<'t> {
     pub fn new(traced: &'t Traced) -> Calls<'t> {
         let Run { trace, operations, clock, .. } = &traced.run;
         let values: Vec<Vec<(String, Column)>> =
-            trace.parts.iter().map(|part| part.counter_columns().collect()).collect();
+            trace.parts.iter().map(|part| part.counter_columns().chain(part.columns_before()).collect()).collect();
         let mut counter_names: Vec<String> = Vec::new();
         for (name, _) in values.iter().flatten() {
             if !counter_names.contains(name) {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 use mpitrace_analysis::account::OperationAccount;
 use mpitrace_analysis::run::{Need, Run};
-use mpitrace_format::layout::DISTURBED;
+use mpitrace_format::layout::{DISTURBED, counter_flags};
 use mpitrace_statistics::categories::{Category, Rule};
 use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_trace::clock::RankClock;
@@ -115,7 +115,7 @@ impl Traced {
         let parts: Vec<(&Part, &RankClock)> = self.parts(number).collect();
         let mut counters: Vec<Counter<'_>> = Vec::new();
         for (index, (part, _)) in parts.iter().enumerate() {
-            for entry in part.counters() {
+            for entry in part.counters().iter().filter(|entry| entry.flags & counter_flags::BEFORE == 0) {
                 let (Some(name), Some(values)) = (part.text(entry.name), part.counter_column(entry)) else { continue };
                 // Ranks may differ in which counters could be had.
                 let known = counters.iter().position(|counter| counter.name == name);

@@ -45,6 +45,10 @@ impl CounterKind for Pvars {
         }
     }
 
+    fn goes_on(&self) -> bool {
+        true
+    }
+
     fn open(&self) -> Option<Box<dyn Source>> {
         Some(Box::new(READERS.get()?))
     }

@@ -27,7 +27,7 @@ pub fn add(summary: &mut Summary, run: &Run, samples: &RunSamples) {
 }
 
 /// The gain without a loss, s; where it is not known, the share of a rank in the loss.
-fn gained(loss: &LossFacts, summary: &Summary) -> f64 {
+pub(super) fn gained(loss: &LossFacts, summary: &Summary) -> f64 {
     match (loss.gain.seconds, loss.gain.most) {
         (None, None) => loss.seconds / f64::from(summary.ranks.max(1)),
         _ => loss.gain.likely(),

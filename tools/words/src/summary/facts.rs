@@ -7,7 +7,7 @@ use mpitrace_analysis::causes::CauseKind;
 use mpitrace_analysis::efficiency::{Efficiency, RegionEfficiency};
 use mpitrace_analysis::findings::{Found, Stretches};
 use mpitrace_analysis::replay::Gain;
-use mpitrace_code::{CodeOfFinding, CodeOfLoss};
+use mpitrace_code::{CodeOfFinding, CodeOfLoss, CountedBefore};
 use mpitrace_trace::calls::whole_run::AllCalls;
 use mpitrace_trace::operations::{CallSite, Mismatch};
 use mpitrace_trace::undone::Undone;
@@ -144,6 +144,8 @@ pub struct Summary {
     pub processes: Option<Vec<OfRank>>,
     /// The code behind the largest loss that has some, as a sentence; `null`: none is known.
     pub code: Option<String>,
+    /// The counters of the late rank before the calls of the largest loss that has some, as a sentence; `null`: none.
+    pub counted: Option<String>,
     /// The habit of the program that costs most time, as a sentence: the largest of the losses that have
     /// [`LossFacts::found`]; `null`: none is worth a sentence.
     pub finding: Option<String>,
@@ -295,6 +297,8 @@ pub struct LossFacts {
     pub reasons: Vec<ReasonFacts>,
     /// The code that made the rank late, by the samples of the run; empty: none, or they do not support it.
     pub code: Vec<CodeOfLoss>,
+    /// The counters of which the late rank has more before these calls than those that wait; empty: none are known.
+    pub counted: Vec<CountedBefore>,
     /// The numbers of what is found beside the account: such a loss overlaps with others.
     #[serde(flatten)]
     pub found: Option<Found>,

@@ -24,7 +24,7 @@ use super::facts::{
 use super::largest::MOST;
 use super::threads::ThreadFacts;
 use super::verdict::{Evidence, Verdict};
-use super::{code, lack, largest, processes, unknown_waits, verdict, words};
+use super::{code, counted, lack, largest, processes, unknown_waits, verdict, words};
 use crate::base::description::communicator_labels;
 use crate::info;
 
@@ -117,6 +117,7 @@ impl Summary {
             all_calls,
             processes: None,
             code: None,
+            counted: None,
             finding: None,
             finding_kind: None,
             verdict: String::new(),
@@ -133,6 +134,7 @@ impl Summary {
         let Verdict { sentence, next, slow_cause, gain_s } = Verdict::new(&summary, &evidence, name);
         (summary.plain, summary.next, summary.slow_cause) = (Plain { sentence, gain_s }, next, slow_cause);
         summary.add_findings(run, &labels);
+        counted::add(&mut summary, run);
         summary
     }
 
@@ -336,6 +338,7 @@ impl LossFacts {
             gain: Gain::default(),
             reasons: Vec::new(),
             code: Vec::new(),
+            counted: Vec::new(),
             found: None,
             place: None,
             moves: None,

@@ -4,6 +4,7 @@
 
 mod around;
 mod code;
+mod counted;
 pub mod facts;
 mod finding;
 pub mod grouped;

@@ -61,7 +61,7 @@ impl Summary {
             Some(LossKind::Serial) => [&self.code, &self.finding],
             _ => [&self.finding, &self.code],
         };
-        lines.extend(both.into_iter().flatten().cloned().map(plain));
+        lines.extend(both.into_iter().flatten().chain(&self.counted).cloned().map(plain));
         lines.extend(self.threads.and_then(|threads| threads.sentence()).map(plain));
         lines.extend(self.without_processor.as_ref().map(|lack| plain(self.lacking(lack))));
         lines.extend(Some(self.parts()).filter(|parts| parts != ".").map(plain));
@@ -382,7 +382,7 @@ impl LossFacts {
     }
 
     /// The names of the operation with its line in the program, the longest first.
-    fn places(&self) -> Vec<String> {
+    pub(super) fn places(&self) -> Vec<String> {
         let Some(function) = &self.function else { return vec![String::new()] };
         let bytes = text::of_bytes(self.bytes);
         let site = self.call_site.as_ref().map(|site| site.resolve());
