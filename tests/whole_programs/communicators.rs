@@ -1,10 +1,10 @@
 //! Communicators of every origin are told apart, and have the same number on all their ranks.
 
 use crate::support::want::{NUMBERED, WORLD};
-use crate::support::{Case, On, Test, Trace, Want, binaries, companion, tracer, want};
+use crate::support::{Case, On, Outcome, Test, Trace, Want, binaries, companion, tracer, want};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Debian's MPICH cannot spawn, nor can Intel MPI without its own launcher's set-up.
 const SPAWNING: On = On::Only(&["ompi4", "mpich5", "mpich5-abi", "ompi5", "ompi6", "ompi6-abi"]);
@@ -23,15 +23,42 @@ pub const TESTS: &[Test] = &[
     Test::new("with_a_spawned_world_that_is_late_are_no_communication", late_world).on(SPAWNING).first_on(&["ompi4"]),
 ];
 
+/// Runs two ranks that spawn others; the traces of both worlds.
+fn both_worlds(case: &Case, program: &str, under_run: bool) -> (Outcome, [PathBuf; 2]) {
+    let variable = |name: &str, value: &Path| OsString::from(format!("{name}={}", value.display()));
+    let launch = |number: u32| {
+        let path = case.folder.join(format!("spawned{number}.mpitrace"));
+        let mut before = vec![OsString::from("env"), variable("MPITRACE_SEGMENT_DIR", &case.segments.0)];
+        if under_run {
+            before.push(binaries::companion().into());
+            before.extend(["run", "-o"].map(OsString::from));
+            before.extend([path.clone().into(), "--".into()]);
+        } else {
+            before.extend([variable("LD_PRELOAD", &tracer()), variable("MPITRACE_OUTPUT", &path)]);
+        }
+        (case.launch(2, program).run_under(&before), [path.clone(), path.with_extension("2.mpitrace")])
+    };
+    let (mut outcome, mut paths) = launch(0);
+    for number in 1..3 {
+        // Open MPI 5's ranks and launcher lose each other on a busy machine at times, when the worlds part.
+        if !outcome.stderr.contains("error occurred in Socket closed") {
+            break;
+        }
+        println!("once more: {}", outcome.stderr);
+        case.segments.empty();
+        (outcome, paths) = launch(number);
+    }
+    (outcome, paths)
+}
+
 /// The spawned rank computes before each of 20 calls, 2 s in all: how long the two ranks of the other world wait for it
 /// cannot be seen in their trace.
 fn late_world(case: &Case) {
-    let traced = case.launch(2, "spawned_late.c").trace().run();
-    assert_eq!((traced.code, traced.stdout.as_str()), (0, "3 ranks\n"), "{}", traced.stderr);
-    let later = traced.trace.path.with_extension("2.mpitrace");
+    let (outcome, paths) = both_worlds(case, "spawned_late.c", false);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (0, "3 ranks\n"), "{}", outcome.stderr);
     let summary =
         |path: &Path| companion::json(&companion::mpitrace(&["summary", "--json", &path.display().to_string()]));
-    let worlds = [summary(&traced.trace.path), summary(&later)];
+    let worlds = paths.each_ref().map(|path| summary(path));
     let world = worlds.iter().find(|world| world["ranks"] == 2).expect("the world that spawned");
     let seconds = world["with_other_worlds_s"].as_f64().expect("a time");
     assert!(seconds >= 3.0, "{seconds} s of {}", world["parts"]);
@@ -115,29 +142,7 @@ fn made_of_idup(case: &Case) {
 
 /// The spawned ranks get their environment from the launcher, and write a trace of their own.
 fn spawned(case: &Case, under_run: bool) {
-    let variable = |name: &str, value: &Path| OsString::from(format!("{name}={}", value.display()));
-    let launch = |number: u32| {
-        let path = case.folder.join(format!("spawned{number}.mpitrace"));
-        let mut before = vec![OsString::from("env"), variable("MPITRACE_SEGMENT_DIR", &case.segments.0)];
-        if under_run {
-            before.push(binaries::companion().into());
-            before.extend(["run", "-o"].map(OsString::from));
-            before.extend([path.clone().into(), "--".into()]);
-        } else {
-            before.extend([variable("LD_PRELOAD", &tracer()), variable("MPITRACE_OUTPUT", &path)]);
-        }
-        (case.launch(2, "spawned.c").run_under(&before), [path.clone(), path.with_extension("2.mpitrace")])
-    };
-    let (mut outcome, mut paths) = launch(0);
-    for number in 1..3 {
-        // Open MPI 5's ranks and launcher lose each other on a busy machine at times, when the worlds part.
-        if !outcome.stderr.contains("error occurred in Socket closed") {
-            break;
-        }
-        println!("once more: {}", outcome.stderr);
-        case.segments.empty();
-        (outcome, paths) = launch(number);
-    }
+    let (outcome, paths) = both_worlds(case, "spawned.c", under_run);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (0, "4 ranks\n"), "{}", outcome.stderr);
     // Read together they are two worlds of one run, whatever their order.
     let mut both = vec![OsString::from("summary"), "--json".into()];

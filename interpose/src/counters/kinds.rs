@@ -66,7 +66,8 @@ impl Planned {
         let mut next = 0;
         let mut columns: [Columns; KINDS.len()] = std::array::from_fn(|kind| {
             let Plan { counters, left_out, .. } = &self.plans[kind];
-            let column = next;
+            // Those of the user, which are not known yet, come behind all others.
+            let column = if kind + 1 == KINDS.len() { self.columns() } else { next };
             next += counters.len();
             let numbered = counters.iter().zip(column + 1..);
             let entries: Vec<_> = numbered.map(|(counter, number)| enter(buffer, counter, number)).collect();

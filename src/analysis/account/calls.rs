@@ -128,7 +128,10 @@ impl<'a> CallAccounts<'a> {
         }
         let waiting = waits.waiting(at, row, record);
         let waiting_ns = waiting.map(|(wait, _)| wait);
-        let parts = Parts::of_call(member.call(record).run_time, waiting_ns, off);
+        let mut parts = Parts::of_call(member.call(record).run_time, waiting_ns, off);
+        if self.operations.communicators[of.key.communicator].origin.flags & communicator_flags::OUTSIDE != 0 {
+            parts = parts.with_another_world();
+        }
         let is_known = matches!(off, OffProcessor::Known(..));
         let interrupted_ns = Some(parts.interrupted).filter(|_| is_known);
         CallAccount { waiting_ns, interrupted_ns, interruptions, cpu }

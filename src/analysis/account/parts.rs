@@ -92,6 +92,13 @@ impl Parts {
         }
     }
 
+    /// The parts of a call with ranks of another world: off the processor it may have waited for these.
+    pub(super) fn with_another_world(self) -> Parts {
+        let unsplit = if self.unsplit > 0.0 { self.unsplit + self.interrupted } else { 0.0 };
+        let communication = self.communication + self.interrupted;
+        Parts { interrupted: 0.0, interrupted_by: Off::default(), communication, unsplit, ..self }
+    }
+
     /// The parts of so many calls like this.
     pub(super) fn scaled(self, calls: f64) -> Parts {
         Parts { interrupted_by: self.interrupted_by.scaled(calls), ..self.each(self, |ns, _| calls * ns) }
@@ -181,6 +188,12 @@ mod tests {
         let parts = Parts::of_call(100.0, Some(60.0), preempted(70.0, 0.0));
         assert_eq!((parts.waiting, parts.interrupted, parts.interrupted_most), (60.0, 10.0, 70.0));
         assert_eq!(parts.communication, 30.0);
+        let outside = parts.with_another_world();
+        assert_eq!(
+            (outside.waiting, outside.interrupted, outside.communication),
+            (60.0, 0.0, 40.0),
+            "it may have waited"
+        );
         let unknown = Parts::of_call(100.0, None, OffProcessor::Unknown);
         assert_eq!((unknown.interrupted, unknown.interrupted_most, unknown.unsplit), (0.0, 100.0, 100.0));
     }

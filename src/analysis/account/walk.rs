@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use mpitrace_format::layout::DISTURBED;
+use mpitrace_format::layout::{DISTURBED, OPERATION_MASK, communicator_flags};
 use mpitrace_statistics::median;
 use mpitrace_trace::clock::Clock;
 use mpitrace_trace::operations::{Operation, RepetitionRow, Sampled};
@@ -23,6 +23,8 @@ pub(crate) struct Walk<'a> {
     pub members: Vec<Member<'a>>,
     /// `None`: it is not known which ranks wait for which.
     pub order: Option<Order>,
+    /// Ranks of another world take part, which has a trace of its own.
+    with_another_world: bool,
     /// A reader serves all operations of a part, by the part's index; else one serves a member.
     by_part: bool,
     /// Where no more can be recorded of calls than their times and that they were interrupted.
@@ -73,7 +75,13 @@ impl<'a> Walk<'a> {
         let records = operation.records(row);
         let numbers: Vec<u32> = members.iter().map(|member| member.operation_of(records.get(member.place))).collect();
         let plain = Plain::of_members(&members, &numbers);
-        Some(Walk { operation, members, order: order.filter(|_| clock.is_synchronised()), by_part: false, plain })
+        let with_another_world = members.iter().zip(&numbers).any(|(member, &number)| {
+            let part = &trace.parts[member.index];
+            let called = part.operations()[(number & OPERATION_MASK) as usize];
+            part.communicators()[called.communicator as usize].flags & communicator_flags::OUTSIDE != 0
+        });
+        let order = order.filter(|_| clock.is_synchronised());
+        Some(Walk { operation, members, order, with_another_world, by_part: false, plain })
     }
 
     /// Lets one [`Step::of_parts`] serve several operations.
@@ -228,7 +236,8 @@ impl<'a> Step<'a> {
                 let wait = if other == at { 0.0 } else { order.wait(call, entry, error) };
                 (other, wait.max(0.0))
             });
-            self.parts.push(Parts::of_call(call.run_time, waiting.map(|(_, wait)| wait), self.off[at]));
+            let parts = Parts::of_call(call.run_time, waiting.map(|(_, wait)| wait), self.off[at]);
+            self.parts.push(if walk.with_another_world { parts.with_another_world() } else { parts });
             if let Some((late, ns)) = waiting.filter(|(_, wait)| *wait > 0.0) {
                 let pair = Pair { members: [late, at].map(|at| &members[at]), readers: [late, at].map(reader) };
                 let records = [late, at].map(|at| self.records[at].0);
