@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::trace::Operation;
-use crate::support::{Case, On, Test, build};
+use crate::support::{Case, On, Test, build, companion};
 
 pub const TESTS: &[Test] = &[
     Test::new("are_part_of_what_makes_an_operation_where_asked_for", lines),
@@ -72,6 +72,16 @@ fn lines(case: &Case) {
             ("MPI_Allreduce", ("main", 20), 2, 0),
         ]
     );
+    // The line comes first in the tables, and is in the titles.
+    let path = outcome.trace.path.display().to_string();
+    for command in ["stats", "categorize"] {
+        let said = companion::mpitrace(&[command, &path]).stdout;
+        assert!(said.starts_with("line ") && said.contains("\nplaces.c:9 "), "{command}: {said}");
+    }
+    for (command, title) in [("diagnose", " at places.c:9"), ("report", ", places.c:9")] {
+        let said = companion::mpitrace(&[command, &path, "--operation", "0"]).stdout;
+        assert!(said.contains(title), "{command}: {said}");
+    }
 }
 
 /// Fortran calls reach the C functions through the MPI library's own Fortran library.

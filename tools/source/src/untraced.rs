@@ -82,6 +82,7 @@ impl Untraced {
             ranks: measured.ranks,
             repetitions: measured.repetition.len(),
             incomplete: measured.incomplete,
+            call_site: None,
             file: Some(measured.path.display().to_string()),
         };
         self.operations.iter().enumerate().map(of).collect()

@@ -16,6 +16,7 @@ pub fn cells(of: &Categorized) -> Vec<Cell> {
     let RuleFindings { categories, levels } = &of.found;
     let count = |category: Category| categories.count(category).to_string().into();
     vec![
+        of.operation.line().into(),
         of.operation.operation.to_string().into(),
         text::printable(&of.operation.function).into_owned().into(),
         of.operation.communicator_label.clone().into(),
@@ -70,6 +71,7 @@ fn changes(levels: &Levels) -> String {
 
 pub fn table() -> Table<'static> {
     Table::new(&[
+        text("line").optional(),
         number("operation"),
         text("function"),
         text("communicator").spare(1),

@@ -34,14 +34,16 @@ impl Page {
             "unknown" => String::new(),
             known => format!(" on {known}"),
         };
+        let line = Some(description.line()).filter(|line| !line.is_empty());
         Page {
             number: description.operation,
             title: format!(
-                "operation {}: {}{}{}",
+                "operation {}: {}{}{}{}",
                 description.operation,
                 text::printable(&description.function),
                 text::of_bytes(description.bytes),
-                communicator
+                communicator,
+                line.map_or_else(String::new, |line| format!(" at {line}"))
             ),
             repetitions: description.repetitions,
             counts: counts.join(", "),

@@ -16,8 +16,19 @@ use super::facts::Facts;
 use mpitrace_analysis::account::Parts;
 use mpitrace_trace::calls::whole_run::AllCalls;
 
+/// So many operations are shown whatever their repetitions.
+const LISTED: usize = 10;
+
 pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
+    let time_ns = |facts: &&Facts| facts.account.as_ref().map_or(0.0, |account| account.parts.run_time);
+    let mut listed: Vec<&Facts> = all.iter().collect();
+    listed.sort_by(|one, other| time_ns(other).total_cmp(&time_ns(one)));
+    // Where others have more, those of one repetition are in one line.
+    let is_once = |facts: &&Facts| facts.operation.repetitions < 2;
+    let is_folded = !style.is_wide() && all.len() > LISTED && !listed.iter().all(is_once);
+    let (once, listed): (Vec<_>, Vec<_>) = listed.into_iter().partition(|facts| is_folded && is_once(facts));
     let mut columns = vec![
+        text("line").optional(),
         number("operation"),
         text("function"),
         text("communicator").spare(2),
@@ -37,13 +48,14 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
         number("in the tracer").optional().spare(1),
     ]);
     let mut table = Table::new(&columns);
-    for facts in all {
+    for facts in listed {
         let part = |of: fn(&Parts) -> f64| -> Cell {
             facts.account.as_ref().map(|account| account.share(of(&account.parts))).unwrap_or_default().into()
         };
         let left_out = facts.left_out.category + facts.left_out.not_finite;
         let worth = facts.summary.effective_repetitions_median.map(|worth| format!("{worth:.0}"));
         let mut row: Vec<Cell> = vec![
+            facts.operation.line().into(),
             facts.operation.operation.to_string().into(),
             text::printable(&facts.operation.function).into_owned().into(),
             facts.operation.communicator_label.clone().into(),
@@ -65,6 +77,10 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
         table.row(row);
     }
     table.write(output, style)?;
+    if !once.is_empty() {
+        let (count, time) = (text::count(once.len() as u64, "operation"), once.iter().map(time_ns).sum());
+        writeln!(output, "{count} with one repetition or none: {} in all; --wide shows them", text::time(time))?;
+    }
     if let Some(facts) = all.first() {
         writeln!(output)?;
         writeln!(output, "{} run times, {} repetitions; interval: of the median", facts.time, facts.category)?;
@@ -118,7 +134,8 @@ fn head(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
     let operation = &facts.operation;
     let (function, bytes) = (text::printable(&operation.function), text::of_bytes(operation.bytes));
     let (communicator, ranks) = (&operation.communicator_label, text::count(operation.ranks.into(), "rank"));
-    writeln!(output, "{function}{bytes} on {communicator}, {ranks}")?;
+    let line = Some(operation.line()).filter(|line| !line.is_empty()).map(|line| format!(", {line}"));
+    writeln!(output, "{function}{bytes} on {communicator}, {ranks}{}", line.unwrap_or_default())?;
     let counts = Category::ALL.map(|category| format!("{} {}", facts.counts[category.name()], category.name()));
     let counts = counts.join(", ");
     writeln!(output, "repetitions  {}: {counts} ({})", operation.repetitions, facts.method)?;

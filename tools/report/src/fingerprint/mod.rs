@@ -158,5 +158,9 @@ pub fn title(operation: &Description, bytes: Option<u64>) -> String {
     if file.is_none() {
         title.push_str(&format!(", {communicator}"));
     }
+    let line = operation.line();
+    if !line.is_empty() {
+        title.push_str(&format!(", {line}"));
+    }
     title
 }

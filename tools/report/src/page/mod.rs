@@ -118,10 +118,16 @@ fn overview(rows: &[Overview]) -> String {
 }
 
 fn operations(rows: &[&Overview]) -> String {
-    let head = ["operation", "function", "communicator", "bytes", "root", "ranks", "repetitions", "incomplete"];
+    let head = ["line", "operation", "function", "communicator", "bytes", "root", "ranks", "repetitions", "incomplete"];
     let of_time = ["time of all ranks", "median", "95 %", "end of warm-up"];
-    let head: Vec<&str> =
-        head.into_iter().chain(of_time).chain(Category::ALL.map(|category| category.name())).collect();
+    // Where the run has told places apart.
+    let without_lines = usize::from(rows.iter().all(|row| row.operation.call_site.is_none()));
+    let head: Vec<&str> = head
+        .into_iter()
+        .skip(without_lines)
+        .chain(of_time)
+        .chain(Category::ALL.map(|category| category.name()))
+        .collect();
     let time = |ns: Option<f64>| ns.map_or_else(String::new, text::time);
     let row = |row: &&Overview| {
         let operation = &row.operation;
@@ -129,6 +135,7 @@ fn operations(rows: &[&Overview]) -> String {
         let link = format!("<a href=\"#operation-{number}\">{number}</a>");
         let counts = Category::ALL.map(|category| row.counts[category.place()].to_string());
         let cells = [
+            escaped(&operation.line()),
             if row.shown { link } else { number },
             escaped(&operation.function),
             escaped(&operation.communicator_label),
@@ -142,10 +149,10 @@ fn operations(rows: &[&Overview]) -> String {
             time(row.p95_ns),
             text::optional(row.warmup_end),
         ];
-        cells.into_iter().chain(counts).collect()
+        cells.into_iter().skip(without_lines).chain(counts).collect()
     };
     let (listed, others) = rows.split_at(rows.len().min(LISTED));
-    table(&head, &listed.iter().map(row).collect::<Vec<_>>(), 3) + &others_than(listed, others)
+    table(&head, &listed.iter().map(row).collect::<Vec<_>>(), 4 - without_lines) + &others_than(listed, others)
 }
 
 /// The operations that have no row, in a line.

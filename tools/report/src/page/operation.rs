@@ -112,6 +112,7 @@ fn subject_facts(fingerprint: &Fingerprint) -> String {
     let root = operation.root.map(|root| root.to_string());
     let optional = [
         ("file", operation.file.clone()),
+        ("called from", Some(operation.line()).filter(|line| !line.is_empty())),
         ("communicator", Some(operation.communicator.clone()).filter(|name| !name.is_empty())),
         ("root", root),
         ("datatype", operation.datatype.clone()),

@@ -1,7 +1,7 @@
 //! The description of an operation.
 
 use mpitrace_show::text;
-use mpitrace_trace::operations::{Communicator, Operation, Operations};
+use mpitrace_trace::operations::{CallSite, Communicator, Operation, Operations};
 use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
@@ -33,6 +33,9 @@ pub struct Description {
     pub repetitions: usize,
     /// Repetitions that were begun and that not every rank finished and kept.
     pub incomplete: u64,
+    /// The place in the program that calls it, where the run has told places apart.
+    #[serde(skip)]
+    pub call_site: Option<CallSite>,
     /// The file, where it is not a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -57,10 +60,17 @@ impl Description {
                 ranks: operation.size,
                 repetitions: operation.repetitions(),
                 incomplete: operation.incomplete,
+                call_site: key.call_site.clone(),
                 file: None,
             }
         };
         operations.operations.iter().enumerate().map(description).collect()
+    }
+
+    /// The line of the program that calls it, `halo.c:42`; empty: the run has not told places apart.
+    pub fn line(&self) -> String {
+        let line = self.call_site.as_ref().map(|site| site.resolve().line_of_file());
+        text::printable(&line.unwrap_or_default()).into_owned()
     }
 }
 
