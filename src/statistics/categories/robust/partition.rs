@@ -39,6 +39,8 @@ const NEAR: (usize, f64) = (2, 0.06);
 const PLACES: usize = 512;
 /// What follows a beginning of levels that rise lasts for so many times as long as these do in the mean.
 const LONGER: f64 = 2.5;
+/// What follows several levels that fall does not fall by more than this share of the last step.
+const SETTLED: f64 = 0.2;
 /// In so few repetitions few levels are seen to return.
 const SHORT: usize = 500;
 
@@ -52,8 +54,8 @@ struct Limits {
     longer: f64,
     /// True if that is so of levels that fall, too.
     also_stairs: bool,
-    /// What follows a beginning that falls does not fall by more than this share of the last step, from its first to
-    /// its last third: a decay has settled.
+    /// What follows a beginning of one level does not fall by more than this share of that step, from its first to its
+    /// last third: a decay has settled.
     settled: f64,
     /// An end is contradicted if the beginning falls by less than so many times as much as the levels behind it differ.
     contradicted: f64,
@@ -135,7 +137,7 @@ impl<'a> Partition<'a> {
         };
         let settles = match before.len() {
             1 => !self.falls_by(end, settled * fall),
-            _ if falls(before) && !also_stairs => !self.falls_by(end, settled * fall),
+            _ if falls(before) && !also_stairs => !self.falls_by(end, SETTLED * fall),
             levels => self.lasts_behind(end, levels, longer),
         };
         let is_burst = |level: &Level| {
