@@ -19,7 +19,8 @@ pub enum Class {
     Slowdown,
     /// Another level later than a warm-up may end, and no slower one.
     LevelShift,
-    /// It comes to no level: the level rises and falls again and again, or still does so at the end.
+    /// It comes to no level: the level rises and falls again and again, or still does so at the end. Behind a warm-up,
+    /// if that is slower than all of it.
     NoSteadyState,
     /// The repetitions are correlated over so long that their number is too small to tell a level; or a level came back
     /// once, and may come and go.

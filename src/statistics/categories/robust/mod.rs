@@ -1,7 +1,7 @@
 //! Our own categories: change points on a robust cost, and a class for the operation.
 //!
 //! run times -> [`scale`] -> [`blocks`] -> [`beginning`] ([`falling`], [`unique`]) -> [`trellis`] -> [`selection`]
-//! ([`spread`], [`jump`], [`memory`]) -> [`place`] -> [`class`], [`tail`]
+//! ([`spread`], [`jump`], [`memory`]) -> [`place`] -> [`partition`] -> [`class`], [`tail`]
 
 mod beginning;
 mod blocks;
@@ -10,6 +10,7 @@ mod falling;
 mod jump;
 mod levels;
 mod memory;
+mod partition;
 mod place;
 #[cfg(test)]
 mod reference_tests;
@@ -30,6 +31,7 @@ pub use class::Class;
 use std::ops::Range;
 
 use levels::Levels;
+use partition::Partition;
 
 use super::category::{Categories, Category};
 use crate::estimators::median_of;
@@ -64,6 +66,15 @@ pub struct RobustCategories {
     pub change_points: Vec<u64>,
     /// The level before the first change, between the first and the second, and so on: medians, ns.
     pub level_ns: Vec<f64>,
+}
+
+/// The levels of run times, and what they make of them.
+struct Course {
+    /// Where the warm-up ends.
+    end: Option<usize>,
+    changes: Vec<usize>,
+    levels: Vec<f64>,
+    class: Class,
 }
 
 /// A run time is infinite or not a number.
@@ -104,33 +115,7 @@ impl Robust {
         };
         let y = scale::relative(run_time_ns, median_ns);
         let tick = scale::tick(tick::tick(run_time_ns), run_time_ns, median_ns);
-        let (mut end, found) = self.changes(&y, tick, from_the_start);
-        let (mut changes, undecided, trend) = (found.changes, found.undecided, found.trend);
-        let mut levels = place::levels(&y, &changes);
-        // Of a slow decay the beginning is far slower than its median, and where some are slow its mean is.
-        let slowest = end.map(|end| {
-            let beginning = &y[..end.div_ceil(4)];
-            let alternates = unique::scores(&y, end, tick, LEAST_DEVIATION).alternates(0, end);
-            if alternates { unique::mean(beginning) } else { unique::middle(beginning) }
-        });
-        self.leave_out_small(&y, &mut changes, &mut levels, slowest);
-        end = end.filter(|&end| changes.first() == Some(&end) && slowest > levels.get(1).copied());
-        let after = usize::from(end.is_some());
-        let mut class = match (undecided && end.is_none(), trend) {
-            (true, 0) => Class::Undecided,
-            (true, 1..) => Class::Slowdown,
-            (true, _) => Class::NoSteadyState,
-            (false, _) => class::class(end.is_some(), &changes[after..], &levels[after..], length),
-        };
-        // Nothing has settled.
-        if class == Class::NoSteadyState && end.take().is_some() {
-            class = class::class(false, &changes, &levels, length);
-        }
-        // A level that holds for less than a quarter of the series is not what the beginning comes to (Barrett et al.
-        // 2017): the change is one at the end.
-        if end.take_if(|end| 4 * (length - *end) < length).is_some() {
-            class = class::class(false, &changes, &levels, length);
-        }
+        let Course { end, changes, levels, class } = self.course(&y, tick, from_the_start);
         let after = usize::from(end.is_some());
 
         let settled = end.unwrap_or(usize::from(from_the_start));
@@ -165,6 +150,61 @@ impl Robust {
         })
     }
 
+    /// The levels of run times and what they make of them.
+    fn course(&self, y: &[f64], tick: f64, from_the_start: bool) -> Course {
+        let (end, found) = self.changes(y, tick, from_the_start);
+        let mut course = self.settled(y, tick, end, found, false);
+        if !from_the_start {
+            return course;
+        }
+        let width = blocks::widths(y.len()).last().copied().unwrap_or(1);
+        let seen = blocks::blocks(y, width);
+        let partition = Partition::new(&seen, width);
+        let is_contradicted = |end: &mut usize| {
+            partition.contradicts(*end / width) && !unique::scores(y, *end, tick, LEAST_DEVIATION).alternates(0, *end)
+        };
+        if course.end.take_if(is_contradicted).is_some() {
+            course.class = class::class(false, &course.changes, &course.levels, y.len());
+        }
+        let Some(end) = partition.end().filter(|_| course.end.is_none()) else { return course };
+        let step = width * partition::step(seen.len());
+        let end = if step == 1 { end } else { place::near(y, end * width, step, LEAST_DEVIATION) };
+        self.settled(y, tick, Some(end), behind(y, end, tick), true)
+    }
+
+    /// The course with this end of a warm-up and these changes, without those that are too small to matter. `varies`:
+    /// what follows the end may come to no level.
+    fn settled(&self, y: &[f64], tick: f64, mut end: Option<usize>, found: Levels, varies: bool) -> Course {
+        let length = y.len();
+        let (mut changes, undecided, trend) = (found.changes, found.undecided, found.trend);
+        let mut levels = place::levels(y, &changes);
+        // Of a slow decay the beginning is far slower than its median, and where some are slow its mean is.
+        let slowest = end.map(|end| {
+            let beginning = &y[..end.div_ceil(4)];
+            let alternates = unique::scores(y, end, tick, LEAST_DEVIATION).alternates(0, end);
+            if alternates { unique::mean(beginning) } else { unique::middle(beginning) }
+        });
+        self.leave_out_small(y, &mut changes, &mut levels, slowest);
+        end = end.filter(|&end| changes.first() == Some(&end) && slowest > levels.get(1).copied());
+        let after = usize::from(end.is_some());
+        let mut class = match (undecided && end.is_none(), trend) {
+            (true, 0) => Class::Undecided,
+            (true, 1..) => Class::Slowdown,
+            (true, _) => Class::NoSteadyState,
+            (false, _) => class::class(end.is_some(), &changes[after..], &levels[after..], length),
+        };
+        // Nothing has settled.
+        if class == Class::NoSteadyState && !varies && end.take().is_some() {
+            class = class::class(false, &changes, &levels, length);
+        }
+        // A level that holds for less than a quarter of the series is not what the beginning comes to (Barrett et al.
+        // 2017): the change is one at the end.
+        if end.take_if(|end| 4 * (length - *end) < length).is_some() {
+            class = class::class(false, &changes, &levels, length);
+        }
+        Course { end, changes, levels, class }
+    }
+
     /// Where the warm-up ends, and where the level changes.
     fn changes(&self, y: &[f64], tick: f64, from_the_start: bool) -> (Option<usize>, Levels) {
         let mut found = levels::find(y, tick, LEAST_DEVIATION, from_the_start);
@@ -178,16 +218,7 @@ impl Robust {
         let Some(end) = gradual.filter(|&end| sudden.is_none_or(|at| !is_sudden(at, end))) else {
             return (sudden, found);
         };
-        let mut found = levels::find(&y[end..], tick, LEAST_DEVIATION, false);
-        // A short slow stretch that follows is a burst.
-        let is_burst =
-            |&&at: &&usize| at <= selection::PAIR && unique::middle(&y[end..end + at]) > unique::middle(&y[end + at..]);
-        if found.changes.first().filter(is_burst).is_some() {
-            found.changes.remove(0);
-        }
-        found.changes.iter_mut().for_each(|at| *at += end);
-        found.changes.insert(0, end);
-        (Some(end), found)
+        (Some(end), behind(y, end, tick))
     }
 
     /// Where a warm-up ends that falls at once: the last change before which every level was slower than behind it. The
@@ -226,6 +257,20 @@ impl Robust {
             *levels = place::levels(y, changes);
         }
     }
+}
+
+/// The changes of the level from the end of a warm-up on, which is the first of them.
+fn behind(y: &[f64], end: usize, tick: f64) -> Levels {
+    let mut found = levels::find(&y[end..], tick, LEAST_DEVIATION, false);
+    // A short slow stretch that follows is a burst.
+    let is_burst =
+        |&&at: &&usize| at <= selection::PAIR && unique::middle(&y[end..end + at]) > unique::middle(&y[end + at..]);
+    if found.changes.first().filter(is_burst).is_some() {
+        found.changes.remove(0);
+    }
+    found.changes.iter_mut().for_each(|at| *at += end);
+    found.changes.insert(0, end);
+    found
 }
 
 fn segments_of(changes: &[usize], length: usize) -> impl Iterator<Item = Range<usize>> {

@@ -164,6 +164,19 @@ fn a_level_that_comes_and_goes_is_a_memory_longer_than_the_series() {
 }
 
 #[test]
+fn a_beginning_slower_than_all_that_follows_is_a_warm_up_also_where_the_rest_comes_to_no_level() {
+    let behind = [(250, 2100.0), (200, 2400.0), (250, 2050.0)];
+    let found = robust(&steps(&[&[(100, 3000.0), (100, 4500.0), (100, 3300.0)], &behind[..]].concat()));
+    let end = found.categories.warmup_end.unwrap();
+    assert!(end.abs_diff(300) <= 2 && found.change_points.len() >= 3, "{end} {:?}", found.change_points);
+    // Of two levels that alternate none is one.
+    for parts in [4, 5, 6, 10] {
+        let parts: Vec<(usize, f64)> = (0..parts).map(|i| (1000 / parts, [2600.0, 2000.0][i % 2])).collect();
+        assert_eq!(robust(&steps(&parts)).categories.warmup_end, None, "{parts:?}");
+    }
+}
+
+#[test]
 fn a_gradual_warm_up_ends_where_what_is_left_of_it_is_within_the_noise() {
     let x = series((0..1000).map(|i| 2000.0 * (1.0 + (-f64::from(i) / 40.0).exp())), 4);
     let found = robust(&x);
