@@ -62,7 +62,7 @@ struct Limits {
 }
 
 const FEW: Limits =
-    Limits { change: 3.0, beyond: 3.0, longer: 4.0, also_stairs: true, settled: 0.25, contradicted: 1.0 };
+    Limits { change: 3.0, beyond: 3.0, longer: 4.0, also_stairs: true, settled: 0.25, contradicted: 0.8 };
 const MANY: Limits =
     Limits { change: CHANGE, beyond: 1.5, longer: LONGER, also_stairs: false, settled: 0.4, contradicted: 0.3 };
 
