@@ -90,11 +90,12 @@ impl Group {
     /// Its [`CommunicatorEntry::flags`].
     pub fn flags(&self) -> u32 {
         let outside = if self.here < self.size + self.remote { communicator_flags::OUTSIDE } else { 0 };
-        outside | match (self.remote, self.is_first) {
-            (0, _) => 0,
-            (_, false) => communicator_flags::INTER,
-            (_, true) => communicator_flags::INTER | communicator_flags::FIRST,
-        }
+        outside
+            | match (self.remote, self.is_first) {
+                (0, _) => 0,
+                (_, false) => communicator_flags::INTER,
+                (_, true) => communicator_flags::INTER | communicator_flags::FIRST,
+            }
     }
 }
 

@@ -13,8 +13,8 @@ use mpitrace_source::worlds::{self, Shown};
 use mpitrace_source::{trace_files, warn_if_incomplete};
 use mpitrace_trace::calls::samples::RunSamples;
 use mpitrace_words::description::communicator_labels;
-use mpitrace_words::summary::{Summary, Whole};
 use mpitrace_words::summary::grouped::{self, By, Sort};
+use mpitrace_words::summary::{Summary, Whole};
 
 /// Show in seven lines where the ranks' time went, what was lost, and what to do next
 ///
