@@ -121,9 +121,11 @@ fn moving(case: &Case) {
         });
         is_right && text.contains("rank 0 until ") && text.contains("--plot arrival")
     });
-    let (text, summary) = run(case, "at_random", 2, 0);
-    let shown = summary["losses_by_gain"].as_array().expect("losses");
-    assert!(shown.iter().all(|loss| loss.get("moves").is_none()), "{text}");
+    // What takes the ranks' processors for a while makes one of them late in that time.
+    until_right(case, "at_random", 2, |_, summary| {
+        let shown = summary["losses_by_gain"].as_array().expect("losses");
+        shown.iter().all(|loss| loss.get("moves").is_none())
+    });
 }
 
 fn around(case: &Case) {
