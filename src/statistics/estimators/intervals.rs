@@ -245,8 +245,12 @@ impl<'v> Intervals<'v> {
         Interval { lower, upper, coverage: self.confidence }
     }
 
-    /// Student's quantile; the normal one for infinitely many degrees of freedom.
+    /// Student's quantile; the normal one for infinitely many degrees of freedom. `None` for fewer than one, of which it
+    /// is 10^236 and more: nothing is known of the variance.
     fn student(&self, freedom: f64) -> Option<f64> {
+        if freedom < 1.0 {
+            return None;
+        }
         student_quantile(freedom.min(1e9), f64::midpoint(1.0, self.confidence))
     }
 }
@@ -286,6 +290,14 @@ mod tests {
     use super::*;
     use crate::estimators::interval_ranks;
     use mpitrace_testing::Random;
+
+    #[test]
+    fn of_a_variance_that_is_not_known_there_is_no_interval() {
+        let values: Vec<f64> = (0..100).map(f64::from).collect();
+        let intervals = Intervals::new(&values, &values, 0.95);
+        assert_eq!([0.004, 0.9].map(|freedom| intervals.student(freedom)), [None; 2]);
+        assert!((intervals.student(1.0).expect("one") - 12.706).abs() < 0.001);
+    }
 
     fn sorted(values: &[f64]) -> Vec<f64> {
         let mut sorted = values.to_vec();
