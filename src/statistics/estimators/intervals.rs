@@ -153,9 +153,11 @@ impl<'v> Intervals<'v> {
         let value = quantile(self.sorted, p)?;
         let half = self.student(level.freedom)? * level.variance_of_mean.sqrt() / WITHIN;
         let [lower, upper] = ends_of_mean(value, half, *self.sorted.first()?);
+        // Where some values are far from most, the level's interval is wider than all of them.
+        let (least, largest) = (*self.sorted.first()?, *self.sorted.last()?);
         Some(self.interval(
-            found.map_or(lower, |found| found.lower.min(lower)),
-            found.map_or(upper, |found| found.upper.max(upper)),
+            found.map_or(lower, |found| found.lower.min(lower)).max(least),
+            found.map_or(upper, |found| found.upper.max(upper)).min(largest),
         ))
     }
 
@@ -290,6 +292,23 @@ mod tests {
     use super::*;
     use crate::estimators::interval_ranks;
     use mpitrace_testing::Random;
+
+    #[test]
+    fn no_interval_of_a_quantile_is_wider_than_the_values() {
+        let mut random = Random::new(3);
+        let mut level = 0;
+        let values: Vec<f64> = (0..4000)
+            .map(|_| {
+                if random.uniform() < 0.02 {
+                    level = i32::from(random.uniform() < 0.1);
+                }
+                if level == 1 { 1e6 } else { 1000.0 + random.uniform() }
+            })
+            .collect();
+        let of_values = sorted(&values);
+        let found = Intervals::new(&values, &of_values, 0.95).quantile(0.5);
+        assert!(found.is_none_or(|found| found.lower >= of_values[0] && found.upper <= 1e6), "{found:?}");
+    }
 
     #[test]
     fn of_a_variance_that_is_not_known_there_is_no_interval() {
