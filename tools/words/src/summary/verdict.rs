@@ -413,9 +413,9 @@ fn without_loss(summary: &Summary, name: &str) -> (String, Option<String>) {
             format!("No loss of {worth} of the job or more was found in the ranks that are traced; {ranks} are not.")
         }
         _ if summary.is_with_others() => format!(
-            "No loss of {worth} of the job or more was found between the ranks of this world: {} of the time is in calls \
-             with another one.",
-            percent(summary.share(1e9 * summary.with_other_worlds_s))
+            "No loss of {worth} of the job or more was found between the ranks of this world: {} are in calls with \
+             another one.",
+            seconds(summary.with_other_worlds_s)
         ),
         _ if in_mpi < 5.0 * WORTH && summary.divided && computing > MOST => {
             format!("There is little to gain in {calls}: {} of the time is computing.", percent(computing))

@@ -178,8 +178,8 @@ impl Summary {
                 format!("{ranks} of {} left no trace: waiting for them is not known.", self.ranks)
             }),
             self.is_with_others().then(|| {
-                let share = percent(self.share(1e9 * self.with_other_worlds_s));
-                format!("{share} in calls with ranks of another world: waiting for these is not known.")
+                let time = seconds(self.with_other_worlds_s);
+                format!("{time} in calls with ranks of another world: waiting for these is not known.")
             }),
             self.processes.as_deref().filter(|_| !self.names_taker()).and_then(processes::taker),
             self.sample.as_ref().map(|sample| {
