@@ -12,7 +12,7 @@ use mpitrace_format::layout::{BEFORE, CounterEntry, NO_VALUE, counter_flags, cou
 use mpitrace_trace::reader::{Column, Part, Trace};
 use serde::Serialize;
 
-use crate::late::LOOKED_AT;
+use crate::longest::longest;
 
 /// A counter is named with this probability or less, ...
 const LEVEL: f64 = 0.01;
@@ -57,25 +57,13 @@ pub fn counted_before(run: &Run) -> Vec<Vec<CountedBefore>> {
             let is_meant = |one: &&Arrival| {
                 loss.rank.map_or_else(|| !loss.except.contains(&one.late_rank), |rank| rank == one.late_rank)
             };
-            let meant: Vec<&Arrival> = all.iter().filter(is_meant).collect();
-            counters.compared(&longest(meant))
+            let mut meant = longest(all.iter().filter(is_meant).collect(), |arrival| arrival.late_ns);
+            meant.truncate(ARRIVALS);
+            counters.compared(&meant)
         }
         _ => Vec::new(),
     };
     run.losses().all.iter().map(&mut of_loss).collect()
-}
-
-/// The arrivals that make most of the lateness.
-fn longest(mut arrivals: Vec<&Arrival>) -> Vec<&Arrival> {
-    arrivals.sort_by(|one, other| other.late_ns.total_cmp(&one.late_ns));
-    let all: f64 = arrivals.iter().map(|arrival| arrival.late_ns).sum();
-    let mut sum = 0.0;
-    let is_needed = |arrival: &&Arrival| {
-        let is_needed = sum < LOOKED_AT * all;
-        sum += arrival.late_ns;
-        is_needed
-    };
-    arrivals.into_iter().take_while(is_needed).take(ARRIVALS).collect()
 }
 
 /// The counters that some rank has before its calls, and their columns, by part.
@@ -224,13 +212,5 @@ mod tests {
         assert!((500.0..510.0).contains(&found[0].late) && found[0].others < 8.0 && found[0].arrivals == 50);
         assert!(found[0].p <= 0.001, "{}", found[0].p);
         assert_eq!((of(50, 0.0), of(2, 500.0), of(0, 0.0)), (vec![], vec![], vec![]), "two arrivals may be by chance");
-    }
-
-    #[test]
-    fn the_longest_arrivals_make_most_of_the_lateness() {
-        let mut all = arrivals(4, 0.0);
-        all.iter_mut().zip([1.0, 60.0, 30.0, 9.0]).for_each(|(one, ns)| one.late_ns = ns);
-        let longest: Vec<f64> = longest(all.iter().collect()).iter().map(|one| one.late_ns).collect();
-        assert_eq!(longest, [60.0, 30.0, 9.0]);
     }
 }

@@ -11,13 +11,11 @@ use serde::Serialize;
 
 use crate::contrast::{Contrast, Found, contrast};
 use crate::frame::Frame;
+use crate::longest::longest;
 use crate::stacks::Stacks;
 use crate::windows::{Unit, Windows};
 
 const NS: f64 = 1e9;
-/// The arrivals that are late longest are looked at, up to this share of all lateness: in the others a rank is the last
-/// one by chance.
-pub const LOOKED_AT: f64 = 0.95;
 /// The samples have to show the lateness: between this share of it and its inverse, ...
 const SHOWN: f64 = 1.0 / 3.0;
 /// ... and so many samples more or less.
@@ -175,16 +173,7 @@ impl Arrivals {
             let of = run.trace.parts[unit.part].rank();
             rank.map_or_else(|| !loss.except.contains(&of), |rank| rank == of)
         };
-        let mut units: Vec<&Unit> = self.units.iter().filter(is_meant).collect();
-        units.sort_by(|one, other| other.late_ns.total_cmp(&one.late_ns));
-        let all: f64 = units.iter().map(|unit| unit.late_ns).sum();
-        let mut sum = 0.0;
-        let is_needed = |unit: &&Unit| {
-            let is_needed = sum < LOOKED_AT * all;
-            sum += unit.late_ns;
-            is_needed
-        };
-        units.into_iter().take_while(is_needed).collect()
+        longest(self.units.iter().filter(is_meant).collect(), |unit| unit.late_ns)
     }
 
     /// How many ranks wait for a late one, in the mean of the time.

@@ -15,6 +15,7 @@ mod counted;
 mod frame;
 mod late;
 mod lines;
+mod longest;
 mod places;
 mod stacks;
 mod windows;

@@ -46,8 +46,8 @@ pub fn time_of_day() -> SystemTime {
     UNIX_EPOCH + read(libc::CLOCK_REALTIME).unwrap_or_default()
 }
 
-/// When a process was started, ns of CLOCK_MONOTONIC_RAW. `started`: the clock ticks that /proc has, since the machine was
-/// booted. `None`: the system refuses to tell a clock, or the machine has slept since then.
+/// When a process was started, ns of CLOCK_MONOTONIC_RAW. `started`: the clock ticks that /proc has, since the machine
+/// was booted. `None`: the system refuses to tell a clock, or the machine has slept since then.
 ///
 /// ```
 /// let stat = std::fs::read_to_string("/proc/self/stat")?;

@@ -99,7 +99,7 @@ fn before(case: &Case) {
     assert!(!counted.is_empty() && counted.iter().all(|one| one["counter"] == "page-faults"), "{losses:#?}");
     assert!(counted[0]["late"].as_f64() >= Some(2000.0), "{counted:?}");
     let said = format!("{summary:#}");
-    assert!(said.contains("Before MPI_Allreduce") && said.contains(" rank 1 counts 2"), "{said}");
+    assert!(said.contains("Before each MPI_Allreduce") && said.contains(" rank 1 counts 2"), "{said}");
 }
 
 fn kernel(case: &Case) {

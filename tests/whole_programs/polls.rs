@@ -85,12 +85,10 @@ impl Ran {
 
 fn waiting(case: &Case) {
     for kind in ["test", "any", "iprobe", "ibarrier"] {
-        // The run of several that was interrupted least: by so much the measured times may be wrong. Interruptions that
-        // the kernel does not count, as those by a hypervisor, look like computing.
+        // The run of several that was preempted least: by so much the measured times may be wrong.
         let preempted = |ran: &Ran| ran.summary["off_processor_by"]["preempted_s"].as_f64().expect("a number");
-        let interrupted = |ran: &Ran| preempted(ran) + ran.polls("computing_s");
         let runs = (0..4).map(|_| run(case, kind, 0, 200));
-        let ran = runs.min_by(|one, other| interrupted(one).total_cmp(&interrupted(other))).expect("a run");
+        let ran = runs.min_by(|one, other| preempted(one).total_cmp(&preempted(other))).expect("a run");
         let preempted = preempted(&ran);
         ran.check();
         let computing = ran.polls("computing_s");

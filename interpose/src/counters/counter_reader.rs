@@ -29,7 +29,7 @@ struct Opened {
 }
 
 impl Opened {
-    /// What was counted between the thread's previous recorded call and this one, into the record.
+    /// Stores the counts between the thread's previous recorded call and this one.
     #[inline(always)]
     fn store_before(&mut self, place: &RecordPlace, values: &mut [u64]) {
         let (column, count) = self.columns.before;

@@ -25,7 +25,7 @@ pub struct Planned {
 }
 
 /// The columns of a kind.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct Columns {
     pub first: usize,
     /// The first one for what is counted before a call, and how many there are.

@@ -72,6 +72,8 @@ pub fn for_each_call(trace: &Trace, clock: &Clock, operation: &Operation, mut ea
             if record != NO_RECORD && trace.parts[member.index].times_of(record as usize).1 != 0 {
                 let call = member.call(record);
                 let parts = Parts::of_call(call.run_time, None, member.off_processor(record));
+                let is_outside = walk.as_ref().is_some_and(|walk| walk.with_another_world);
+                let parts = if is_outside { parts.with_another_world() } else { parts };
                 add(member.index, record, call, &parts, Gap::default());
             }
         }

@@ -24,7 +24,7 @@ pub(crate) struct Walk<'a> {
     /// `None`: it is not known which ranks wait for which.
     pub order: Option<Order>,
     /// Ranks of another world take part, which has a trace of its own.
-    with_another_world: bool,
+    pub(super) with_another_world: bool,
     /// A reader serves all operations of a part, by the part's index; else one serves a member.
     by_part: bool,
     /// Where no more can be recorded of calls than their times and that they were interrupted.

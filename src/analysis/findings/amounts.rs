@@ -67,8 +67,8 @@ pub(super) fn unequal(run: Known, job_ns: f64) -> Vec<Finding> {
     of_function.into_values().filter_map(|calls| calls.finding(run, job_ns)).collect()
 }
 
-/// True if the amount that a rank passes is all that it sends, and is known of each rank. In other functions the root has
-/// the sum of all, and takes its time, or the waiting is not known.
+/// True if the amount that a rank passes is all that it sends, and is known of each rank. In other functions the root
+/// has the sum of all, and takes its time, or the waiting is not known.
 fn is_meant(function: &'static Function) -> bool {
     let is_sent = matches!(function.size, Size::Contributed | Size::Sum) && function.reduction.is_none();
     is_sent && function.pattern == Pattern::AllToAll && !function.is_on_file

@@ -1,8 +1,8 @@
 //! The function that a call is for, by the code before its return address.
 //!
-//! A function of a library may leave its work to another function by a jump, and is then on no stack: `PMPI_Finalize` of
-//! Open MPI 4 jumps to `ompi_mpi_finalize`. The caller's code still names it. The call leads to an entry that the linker
-//! made, the entry reads an address, and a relocation has the name of the function with this address.
+//! A function of a library may leave its work to another function by a jump, and is then on no stack: `PMPI_Finalize`
+//! of Open MPI 4 jumps to `ompi_mpi_finalize`. The caller's code still names it. The call leads to an entry that the
+//! linker made, the entry reads an address, and a relocation has the name of the function with this address.
 
 use std::fs::File;
 use std::path::Path;

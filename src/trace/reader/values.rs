@@ -170,7 +170,7 @@ impl Part {
         self.columns_of_counters(0)
     }
 
-    /// What counters counted between the thread's previous recorded call and a call: their names, with
+    /// The counts between the thread's previous recorded call and a call: the counters' names, with
     /// [`mpitrace_format::layout::BEFORE`] behind, and columns.
     pub fn columns_before(&self) -> impl Iterator<Item = (String, Column<'_>)> {
         self.columns_of_counters(counter_flags::BEFORE)

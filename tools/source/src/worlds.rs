@@ -52,7 +52,8 @@ pub fn worlds(named: &[PathBuf]) -> Result<Option<Vec<World>>> {
     Ok(all.then(|| worlds.into_iter().map(|(_, world)| world).collect()))
 }
 
-/// When the ranks of a world began and ended, ns of the time of day. `None`: no rank of it knows ranks of another world.
+/// When the ranks of a world began and ended, ns of the time of day. `None`: no rank of it knows ranks of another
+/// world.
 fn period(trace: &Trace) -> Option<[u64; 2]> {
     let meets = trace.parts.iter().any(|part| part.communicators().iter().any(|one| one.flags & flags::INTER != 0));
     let ranks = || trace.parts.iter().map(|part| part.info());

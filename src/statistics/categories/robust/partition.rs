@@ -37,25 +37,25 @@ const NO_FALL: f64 = 0.02;
 const NEAR: (usize, f64) = (2, 0.06);
 /// A level begins at one of so many places, so that a series of 2048 takes no longer than one of 512.
 const PLACES: usize = 512;
-/// What follows a beginning of levels that rise lasts for so many times as long as these do in the mean.
+/// The series behind a beginning of levels that rise lasts for so many times as long as these do in the mean.
 const LONGER: f64 = 2.5;
-/// What follows several levels that fall does not fall by more than this share of the last step.
+/// The series behind several levels that fall does not fall by more than this share of the last step.
 const SETTLED: f64 = 0.2;
 /// In so few repetitions few levels are seen to return.
 const SHORT: usize = 500;
 
-/// What depends on the length of a series.
+/// Limits that depend on the length of a series.
 struct Limits {
     /// The cost of a change, as [`CHANGE`].
     change: f64,
     /// A beginning of one level falls by so many times as much as the levels behind it differ.
     beyond: f64,
-    /// What follows several levels lasts for so many times as long as these do in the mean.
+    /// The series behind several levels lasts for so many times as long as these do in the mean.
     longer: f64,
     /// True if that is so of levels that fall, too.
     also_stairs: bool,
-    /// What follows a beginning of one level does not fall by more than this share of that step, from its first to its
-    /// last third: a decay has settled.
+    /// The series behind a beginning of one level does not fall by more than this share of that step, from its first to
+    /// its last third: a decay has settled.
     settled: f64,
     /// An end is contradicted if the beginning falls by less than so many times as much as the levels behind it differ.
     contradicted: f64,

@@ -25,7 +25,7 @@ use selection::Wanted;
 ///
 /// Quantiles with intervals that hold for any distribution, spread, modes, dependence of the repetitions on each other
 /// and completion times. They are of the repetitions that every rank finished and kept, or of those of one --category.
-/// One row for each operation; with --operation all numbers of one.
+/// One row for each operation, those with the most time first; with --operation all numbers of one.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -22,11 +22,11 @@ pub fn add(summary: &mut Summary, run: &Run) {
     summary.counted = largest.and_then(sentence);
 }
 
-/// `Before MPI_Allreduce at solver.c:12 rank 1 counts 5210 page-faults, the others 3.`
+/// `Before each MPI_Allreduce at solver.c:12 rank 1 counts 5210 page-faults in the mean, the others 3.`
 fn sentence(loss: &LossFacts) -> Option<String> {
     let first = loss.counted.first()?;
     let who = loss.loss.rank.map_or_else(|| "the late rank".to_owned(), |rank| format!("rank {rank}"));
     let place = loss.places().pop().unwrap_or_default();
     let [late, others] = [first.late, first.others].map(text::number);
-    Some(format!("Before {place} {who} counts {late} {}, the others {others}.", first.counter))
+    Some(format!("Before each {place} {who} counts {late} {} in the mean, the others {others}.", first.counter))
 }

@@ -413,8 +413,8 @@ fn without_loss(summary: &Summary, name: &str) -> (String, Option<String>) {
             format!("No loss of {worth} of the job or more was found in the ranks that are traced; {ranks} are not.")
         }
         _ if summary.is_with_others() => format!(
-            "No loss of {worth} of the job or more was found between the ranks of this world: {} are in calls with \
-             another one.",
+            "No loss of {worth} of the job or more was found between the ranks of this world, which are in calls with \
+             another one for {}.",
             seconds(summary.with_other_worlds_s)
         ),
         _ if in_mpi < 5.0 * WORTH && summary.divided && computing > MOST => {

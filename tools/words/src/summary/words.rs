@@ -22,7 +22,7 @@ const LINES: usize = 7;
 const COLUMNS: usize = 100;
 /// Losses that have a line, and the share of the ranks' time below which none has.
 const LOSSES: usize = 3;
-const SMALL: f64 = 0.001;
+pub(super) const SMALL: f64 = 0.001;
 const NOTICES: usize = 2;
 /// Times outside of the time that shares are of are said from this share of the whole on.
 const MATTERS: f64 = 0.05;
@@ -179,7 +179,7 @@ impl Summary {
             }),
             self.is_with_others().then(|| {
                 let time = seconds(self.with_other_worlds_s);
-                format!("{time} in calls with ranks of another world: waiting for these is not known.")
+                format!("The ranks are in calls with another world for {time}: how long they wait for it is not known.")
             }),
             self.processes.as_deref().filter(|_| !self.names_taker()).and_then(processes::taker),
             self.sample.as_ref().map(|sample| {
@@ -220,6 +220,14 @@ impl Summary {
         ]
     }
 
+    /// All parts of the ranks' time with what they are called, the largest first.
+    pub(super) fn by_size(&self, parts: &RankParts) -> Vec<(f64, &'static str)> {
+        let mut named = self.on_processor(parts);
+        named.push((parts.sum_of(&RankPart::OFF), OFF));
+        named.sort_by(|one, other| other.0.total_cmp(&one.0));
+        named
+    }
+
     /// True if calls with ranks of another world take more than is little.
     pub(super) fn is_with_others(&self) -> bool {
         self.share(1e9 * self.with_other_worlds_s) >= LITTLE
@@ -227,10 +235,8 @@ impl Summary {
 
     /// The largest part of the ranks' time, with its share.
     pub(super) fn largest_part(&self) -> (&'static str, f64) {
-        let mut parts = self.on_processor(&self.parts);
-        parts.push((self.parts.sum_of(&RankPart::OFF), OFF));
-        let largest = parts.into_iter().max_by(|one, other| one.0.total_cmp(&other.0));
-        largest.map_or((OFF, 0.0), |(ns, name)| (name, self.share(ns)))
+        let parts = self.by_size(&self.parts);
+        parts.first().map_or((OFF, 0.0), |&(ns, name)| (name, self.share(ns)))
     }
 
     /// The parts of the ranks' time, the largest first, as far as there is room.
@@ -269,8 +275,8 @@ impl Summary {
         }
     }
 
-    /// The mean times of a rank in MPI_Init, in MPI_Finalize and in the tracer, and of its process before and after MPI,
-    /// if they are large. No share is of these times.
+    /// The mean times of a rank in MPI_Init, in MPI_Finalize and in the tracer, and of its process before and after
+    /// MPI, if they are large. No share is of these times.
     fn beside(&self) -> String {
         let mean = |parts: &[RankPart]| self.parts.sum_of(parts) / f64::from(self.ranks.max(1));
         let whole = 1e9 * self.rank_seconds / f64::from(self.ranks.max(1));

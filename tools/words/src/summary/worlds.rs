@@ -1,18 +1,17 @@
 //! A run of several worlds as a whole: its ranks' time together, and the world in which most is lost.
 
-use mpitrace_analysis::account::{RankPart, RankParts};
+use mpitrace_analysis::account::RankParts;
 use mpitrace_show::text;
 use serde::Serialize;
 
 use super::facts::{LITTLE, LossFacts, Summary};
 use super::units::{percent, seconds};
+use super::words::SMALL;
 
 const NS: f64 = 1e9;
 
 /// So many parts of the ranks' time are said.
 const PARTS: usize = 3;
-/// Parts below this share of it are not.
-const SMALL: f64 = 0.001;
 
 /// The worlds of a run together. Times in seconds.
 #[derive(Clone, Debug, Serialize)]
@@ -62,9 +61,7 @@ impl Whole {
             .filter(|&world| gain(&worlds[world]) > LITTLE * seconds);
         // A part is called as in the world with most ranks.
         let main = worlds.iter().max_by_key(|world| world.ranks);
-        let mut named = main.map_or_else(Vec::new, |world| world.on_processor(&parts));
-        named.push((parts.sum_of(&RankPart::OFF), "off the processor"));
-        named.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let named = main.map_or_else(Vec::new, |world| world.by_size(&parts));
         Whole {
             ranks: worlds.iter().map(|world| world.ranks).sum(),
             seconds,
@@ -85,7 +82,7 @@ impl Whole {
         let ranks = text::count(self.ranks.into(), "rank");
         let place = if self.calls_timed { "MPI" } else { "MPI, as far as its calls are timed" };
         let mut lines = vec![format!(
-            "{} worlds with {ranks}, {} together: {} of the ranks' time in {place}.",
+            "{} worlds with {ranks} in {}: {} of the ranks' time in {place}.",
             self.periods.len(),
             seconds(self.seconds),
             percent(self.mpi_share)
