@@ -9,7 +9,7 @@ use crate::reader::Trace;
 
 /// A communicator of the traced program, or one of its windows or files, whose calls have sequence numbers of their
 /// own.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Communicator {
     /// Its number within the trace.
     pub id: usize,

@@ -2,9 +2,11 @@
 //! to. What comes in are numbers, names and the marks of a plot; of traces it knows nothing. What goes out are lines on
 //! standard output and on standard error, JSON, and files that are never half there.
 
+pub mod alike;
 pub mod date;
 pub mod destination;
 pub mod draw;
+mod joined;
 pub mod openmetrics;
 pub mod output;
 pub mod progress;

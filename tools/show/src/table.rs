@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::iter::zip;
 
+use crate::joined::{Joins, Row, joined};
 use crate::output::{Attribute, Style};
 use crate::text::{self, columns as width_of};
 
@@ -26,10 +27,11 @@ pub struct Column<'t> {
     spare: u8,
     /// Narrower than its cells, which are shortened.
     is_cut: bool,
+    joins: Joins,
 }
 
 const fn column(title: &str, right: bool) -> Column<'_> {
-    Column { title, unit: "", right, optional: false, spare: 0, is_cut: false }
+    Column { title, unit: "", right, optional: false, spare: 0, is_cut: false, joins: Joins::Equal }
 }
 
 /// A column of text.
@@ -46,6 +48,16 @@ impl<'t> Column<'t> {
     /// A column that is left out of a table in which all of its cells are empty.
     pub const fn optional(self) -> Column<'t> {
         Column { optional: true, ..self }
+    }
+
+    /// A column of counts: rows that are shown as one have their sum.
+    pub const fn summed(self) -> Column<'t> {
+        Column { joins: Joins::Sum, ..self }
+    }
+
+    /// A column of numbers that name something: rows that are shown as one have all of them.
+    pub const fn listed(self) -> Column<'t> {
+        Column { joins: Joins::List, ..self }
     }
 
     fn heading(&self) -> Cow<'t, str> {
@@ -95,6 +107,14 @@ impl Cell {
         }
     }
 
+    pub(crate) fn time(&self) -> Option<f64> {
+        if let Cell::Time(ns) = self { Some(*ns) } else { None }
+    }
+
+    pub(crate) fn text(&self) -> Option<&str> {
+        if let Cell::Text(text) = self { Some(text) } else { None }
+    }
+
     fn shown(&self, unit: Option<text::Unit>) -> Cow<'_, str> {
         let time = |ns: f64| unit.map_or_else(|| text::time(ns), |unit| unit.number(ns));
         match self {
@@ -109,7 +129,7 @@ impl Cell {
 #[derive(Debug)]
 pub struct Table<'t> {
     columns: Vec<Column<'t>>,
-    rows: Vec<Vec<Cell>>,
+    rows: Vec<Row>,
 }
 
 impl<'t> Table<'t> {
@@ -120,15 +140,25 @@ impl<'t> Table<'t> {
 
     /// Adds a row: a cell for each column.
     pub fn row(&mut self, cells: Vec<impl Into<Cell>>) {
+        self.row_of(None, cells);
+    }
+
+    /// Adds a row that is shown as one with the others of its key: with the sums of counts, and the ranges of times.
+    pub fn row_of(&mut self, key: Option<String>, cells: Vec<impl Into<Cell>>) {
         debug_assert_eq!(cells.len(), self.columns.len());
-        self.rows.push(cells.into_iter().map(Into::into).collect());
+        self.rows.push(Row { key, cells: cells.into_iter().map(Into::into).collect() });
     }
 
     /// Writes the titles and the rows.
     pub fn write(&self, output: &mut dyn Write, style: Style) -> io::Result<()> {
-        let units: Vec<Option<text::Unit>> = (0..self.columns.len()).map(|index| self.unit(index)).collect();
+        let joins: Vec<Joins> = self.columns.iter().map(|column| column.joins).collect();
+        let (rows, is_joined) = match style.is_wide() {
+            true => (self.rows.iter().map(|row| (&row.cells[..]).into()).collect(), false),
+            false => joined(&self.rows, &joins),
+        };
+        let units: Vec<Option<text::Unit>> = (0..self.columns.len()).map(|index| unit(&rows, index)).collect();
         let cells = |row| zip(row, &units).map(|(cell, unit): (&Cell, _)| cell.shown(*unit)).collect();
-        let rows: Vec<Vec<Cow<'_, str>>> = self.rows.iter().map(cells).collect();
+        let rows: Vec<Vec<Cow<'_, str>>> = rows.iter().map(|row| cells(row.iter())).collect();
         let kept = |index: &usize| !self.columns[*index].optional || rows.iter().any(|row| !row[*index].is_empty());
         let kept: Vec<usize> = (0..self.columns.len()).filter(kept).collect();
         let column = |&index: &usize| {
@@ -142,18 +172,25 @@ impl<'t> Table<'t> {
             let cells: Vec<&str> = kept.iter().map(|&index| &*row[index]).collect();
             written.row(output, &cells)?;
         }
-        written.end(output)
-    }
-
-    fn unit(&self, index: usize) -> Option<text::Unit> {
-        let mut times: Vec<f64> = self.rows.iter().filter_map(|row| row[index].ns()).collect();
-        if times.is_empty() {
-            return None;
+        written.end(output)?;
+        match is_joined {
+            true => {
+                writeln!(output, "(rows with * are of several: sums, and times from least to most; --wide shows each)")
+            }
+            false => Ok(()),
         }
-        times.retain(|&ns| ns != 0.0);
-        times.sort_by(f64::total_cmp);
-        Some(text::Unit::for_time(times.get(times.len() / 2).copied().unwrap_or(0.0)))
     }
+}
+
+/// The unit of the times in a column.
+fn unit(rows: &[Cow<'_, [Cell]>], index: usize) -> Option<text::Unit> {
+    let mut times: Vec<f64> = rows.iter().filter_map(|row| row[index].ns()).collect();
+    if times.is_empty() {
+        return None;
+    }
+    times.retain(|&ns| ns != 0.0);
+    times.sort_by(f64::total_cmp);
+    Some(text::Unit::for_time(times.get(times.len() / 2).copied().unwrap_or(0.0)))
 }
 
 /// The rows of a table too long to be laid out as a whole: how wide its columns are is stated beforehand.
@@ -287,6 +324,25 @@ mod tests {
             table.row(vec![time(ns), time(None)]);
         }
         assert_eq!(rendered(&table, Style::PLAIN), "median µs\n   0.0354\n     8.17\n      982\n");
+    }
+
+    #[test]
+    fn rows_of_one_key_are_one_unless_all_is_to_be_printed() {
+        let columns = [number("operation").listed(), text("file"), number("calls").summed(), number("median")];
+        let mut table = Table::new(&[&columns[..], &[number("interval"), text("class")]].concat());
+        let key = Some("write".to_owned());
+        for (place, (key, name)) in [(key.clone(), "a.01"), (None, "b"), (key, "a.02")].into_iter().enumerate() {
+            let ns = 1000.0 * (place + 1) as f64;
+            let (operation, calls) = (place.to_string(), (10 + place).to_string());
+            let cells = [operation.into(), name.to_owned().into(), calls.into(), time(ns)];
+            table.row_of(key, [&cells[..], &[interval(Some([ns, ns])), "steady".to_owned().into()]].concat());
+        }
+        let joined = "operation  file  calls     median µs   interval µs  class\n     \
+                      0, 2  a.*      22  1.00 to 3.00                steady\n        \
+                      1  b        11          2.00  2.00 to 2.00  steady\n\
+                      (rows with * are of several: sums, and times from least to most; --wide shows each)\n";
+        assert_eq!(rendered(&table, Style { width: 100, ..Style::PLAIN }), joined);
+        assert_eq!(rendered(&table, Style { width: usize::MAX, ..Style::PLAIN }).lines().count(), 4);
     }
 
     #[test]

@@ -83,6 +83,7 @@ impl Untraced {
             repetitions: measured.repetition.len(),
             incomplete: measured.incomplete,
             call_site: None,
+            row: None,
             file: Some(measured.path.display().to_string()),
         };
         self.operations.iter().enumerate().map(of).collect()

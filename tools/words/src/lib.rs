@@ -8,5 +8,5 @@ pub mod info;
 mod job;
 pub mod summary;
 
-pub use base::{description, names, numbers, reason, share};
+pub use base::{description, names, numbers, reason, rows, share};
 pub use job::{all_calls, ended, mismatches, places, stack, undone, untraced};

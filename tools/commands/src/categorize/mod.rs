@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let (mut listed, mut notes) = (None, Vec::new());
     for categorized in each {
         let categorized = categorized?;
-        table.row(shown::cells(&categorized));
+        table.row_of(categorized.operation.row.clone(), shown::cells(&categorized));
         own_work |= categorized.own_work().is_some();
         notes.extend(categorized.notes());
         listed = arguments.operation.map(|_| categorized);

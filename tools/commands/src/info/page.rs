@@ -313,7 +313,7 @@ fn environment(factors: &BTreeMap<String, String>, wanted: impl Fn(&str) -> bool
 
 fn operations(facts: &Facts) -> Table<'_> {
     let mut table = Table::new(&[
-        number("operation"),
+        number("operation").listed(),
         text("function"),
         text("communicator").spare(1),
         number("bytes"),
@@ -321,9 +321,9 @@ fn operations(facts: &Facts) -> Table<'_> {
         text("datatype").optional().spare(7),
         text("reduction").optional().spare(6),
         number("ranks").spare(4),
-        number("repetitions"),
-        number("incomplete").optional(),
-        number("doubtful").optional(),
+        number("repetitions").summed(),
+        number("incomplete").summed().optional(),
+        number("doubtful").summed().optional(),
         text("called from").optional().spare(2),
         text("algorithm").optional().spare(3),
     ]);
@@ -333,21 +333,24 @@ fn operations(facts: &Facts) -> Table<'_> {
     let any_algorithm = facts.operations.iter().any(is_known);
     for operation in &facts.operations {
         let description = &operation.description;
-        table.row(vec![
-            description.operation.to_string(),
-            text::printable(&description.function).into_owned(),
-            description.communicator_label.clone(),
-            text::optional(description.bytes),
-            text::optional(description.root),
-            text::printable(description.datatype.as_deref().unwrap_or_default()).into_owned(),
-            text::printable(description.reduction.as_deref().unwrap_or_default()).into_owned(),
-            description.ranks.to_string(),
-            description.repetitions.to_string(),
-            text::positive(description.incomplete),
-            text::positive(operation.doubtful),
-            operation.call_site.as_ref().map(|site| text::printable(&site.text).into_owned()).unwrap_or_default(),
-            if any_algorithm { algorithm(operation) } else { String::new() },
-        ]);
+        table.row_of(
+            description.row.clone(),
+            vec![
+                description.operation.to_string(),
+                text::printable(&description.function).into_owned(),
+                description.communicator_label.clone(),
+                text::optional(description.bytes),
+                text::optional(description.root),
+                text::printable(description.datatype.as_deref().unwrap_or_default()).into_owned(),
+                text::printable(description.reduction.as_deref().unwrap_or_default()).into_owned(),
+                description.ranks.to_string(),
+                description.repetitions.to_string(),
+                text::positive(description.incomplete),
+                text::positive(operation.doubtful),
+                operation.call_site.as_ref().map(|site| text::printable(&site.text).into_owned()).unwrap_or_default(),
+                if any_algorithm { algorithm(operation) } else { String::new() },
+            ],
+        );
     }
     table
 }

@@ -11,6 +11,7 @@ use mpitrace_statistics::{Description, Mode};
 use mpitrace_words::all_calls;
 use mpitrace_words::numbers;
 use mpitrace_words::places;
+use mpitrace_words::rows;
 
 use super::facts::Facts;
 use mpitrace_analysis::account::Parts;
@@ -20,35 +21,35 @@ use mpitrace_trace::calls::whole_run::AllCalls;
 const LISTED: usize = 10;
 
 pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
-    let time_ns = |facts: &&Facts| facts.account.as_ref().map_or(0.0, |account| account.parts.run_time);
-    let mut listed: Vec<&Facts> = all.iter().collect();
-    listed.sort_by(|one, other| time_ns(other).total_cmp(&time_ns(one)));
+    let time_ns = |facts: &Facts| facts.account.as_ref().map_or(0.0, |account| account.parts.run_time);
+    let listed = rows::by_time(all, |facts| &facts.operation, time_ns);
     // Where others have more, those of one repetition are in one line.
-    let is_once = |facts: &&Facts| facts.operation.repetitions < 2;
+    let is_once = |row: &Vec<&Facts>| row.iter().map(|facts| facts.operation.repetitions).sum::<usize>() < 2;
     let is_folded = !style.is_wide() && all.len() > LISTED && !listed.iter().all(is_once);
-    let (once, listed): (Vec<_>, Vec<_>) = listed.into_iter().partition(|facts| is_folded && is_once(facts));
+    let (once, listed): (Vec<_>, Vec<_>) = listed.into_iter().partition(|row| is_folded && is_once(row));
+    let once = once.concat();
     let mut columns = vec![
         text("line").optional(),
-        number("operation"),
+        number("operation").listed(),
         text("function"),
         text("communicator").spare(2),
         number("bytes"),
         number("ranks").spare(5),
-        number("used"),
-        number("left out").optional().spare(6),
-        number("incomplete").optional().spare(4),
+        number("used").summed(),
+        number("left out").summed().optional().spare(6),
+        number("incomplete").summed().optional().spare(4),
     ];
     columns.extend(DESCRIBED);
     columns.extend([
         number("ESS").spare(12),
         number("modes").spare(13),
-        number("outliers").spare(1),
+        number("outliers").summed().spare(1),
         number("waiting").optional().spare(1),
         number("off processor").optional().spare(1),
         number("in the tracer").optional().spare(1),
     ]);
     let mut table = Table::new(&columns);
-    for facts in listed {
+    for facts in listed.concat() {
         let part = |of: fn(&Parts) -> f64| -> Cell {
             facts.account.as_ref().map(|account| account.share(of(&account.parts))).unwrap_or_default().into()
         };
@@ -74,11 +75,12 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
             part(|account| account.interrupted),
             part(|account| account.perturbed),
         ]);
-        table.row(row);
+        table.row_of(facts.operation.row.clone(), row);
     }
     table.write(output, style)?;
     if !once.is_empty() {
-        let (count, time) = (text::count(once.len() as u64, "operation"), once.iter().map(time_ns).sum());
+        let (count, time) =
+            (text::count(once.len() as u64, "operation"), once.iter().map(|facts| time_ns(facts)).sum());
         writeln!(output, "{count} with one repetition or none: {} in all; --wide shows them", text::time(time))?;
     }
     if let Some(facts) = all.first() {

@@ -12,7 +12,6 @@ use mpitrace_source::options::TraceInput;
 use mpitrace_source::worlds::{self, Shown};
 use mpitrace_source::{trace_files, warn_if_incomplete};
 use mpitrace_trace::calls::samples::RunSamples;
-use mpitrace_words::description::communicator_labels;
 use mpitrace_words::summary::grouped::{self, By, Sort};
 use mpitrace_words::summary::{Summary, Whole};
 
@@ -74,8 +73,8 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
             let groups = grouped::of_lines(&run, &samples, arguments.sort);
             return Ok((run, groups));
         }
-        let labels = communicator_labels(&run.trace, &run.operations);
-        let groups = grouped::groups(&run, &labels, by, arguments.sort);
+        let is_joined = !arguments.json && !output.style.is_wide();
+        let groups = grouped::groups(&run, by, arguments.sort, is_joined);
         anyhow::Ok((run, groups))
     })?;
     warn_if_incomplete(&run.trace);

@@ -5,6 +5,7 @@
 //! signal) where it runs, or waits in a call that the kernel restarts by itself. Other calls would end with EINTR.
 
 use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use super::memory::{Map, Memory};
@@ -19,11 +20,14 @@ const TRIES: usize = 3;
 #[rustfmt::skip]
 const RESTARTED: &[libc::c_long] = &[
     libc::SYS_nanosleep, libc::SYS_clock_nanosleep, libc::SYS_futex, libc::SYS_ppoll, libc::SYS_pselect6,
-    libc::SYS_wait4, libc::SYS_waitid, libc::SYS_restart_syscall,
+    libc::SYS_wait4, libc::SYS_waitid, libc::SYS_restart_syscall, libc::SYS_sched_yield,
     #[cfg(target_arch = "x86_64")] libc::SYS_poll,
     #[cfg(target_arch = "x86_64")] libc::SYS_select,
     #[cfg(target_arch = "x86_64")] libc::SYS_pause,
 ];
+
+/// The calls that a stop does not end on a pipe, nor on a socket without a time limit (`SO_RCVTIMEO`): signal(7).
+const RECEIVES: [libc::c_long; 3] = [libc::SYS_read, libc::SYS_recvfrom, libc::SYS_recvmsg];
 
 /// Why there is no stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +70,8 @@ pub struct Registers {
 struct Waits {
     /// The system call; -1: stopped outside of one.
     call: libc::c_long,
+    /// Its first argument.
+    first: u64,
     registers: Registers,
     /// All of it, with the arguments.
     text: String,
@@ -82,8 +88,10 @@ pub fn thread(memory: Memory, tid: u32, maps: &[Map]) -> Result<Thread, Why> {
         Some(tracer) => return Err(Why::Debugged(tracer)),
     }
     for _ in 0..TRIES {
-        let Some(Waits { call, registers, text }) = waits(memory.pid, tid)? else { break };
-        if RESTARTED.contains(&call) {
+        let Some(Waits { call, first, registers, text }) = waits(memory.pid, tid)? else { break };
+        // Of a thread that is stopped all registers are known. Some functions cannot be unwound without the frame pointer,
+        // as those of MPI_Finalize of MPICH 5, which reads from a socket.
+        if RESTARTED.contains(&call) || RECEIVES.contains(&call) && receives_without_limit(memory.pid, first) {
             break;
         }
         let stack = copy(memory, registers.sp, maps)?;
@@ -127,7 +135,30 @@ fn waits(pid: u32, tid: u32) -> Result<Option<Waits>, Why> {
     let address = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
     let [call, .., sp, pc] = words[..] else { return Ok(None) };
     let (Ok(call), Some(sp), Some(pc)) = (call.parse(), address(sp), address(pc)) else { return Ok(None) };
-    Ok(Some(Waits { call, registers: Registers { pc, sp, ..Registers::default() }, text }))
+    let first = words.get(1).and_then(|word| address(word)).unwrap_or(u64::MAX);
+    Ok(Some(Waits { call, first, registers: Registers { pc, sp, ..Registers::default() }, text }))
+}
+
+/// True if a descriptor of the process is a pipe, or a socket whose receiving has no time limit.
+fn receives_without_limit(pid: u32, descriptor: u64) -> bool {
+    let file = std::fs::read_link(format!("/proc/{pid}/fd/{descriptor}")).unwrap_or_default();
+    let file = file.to_string_lossy();
+    if !file.starts_with("socket:") {
+        return file.starts_with("pipe:");
+    }
+    // SAFETY: the calls take numbers, and the addresses of a time and of its length that outlive them. What the first
+    // two open is owned here alone.
+    unsafe {
+        let owned = |number: libc::c_long| (number >= 0).then(|| OwnedFd::from_raw_fd(number as RawFd));
+        let Some(process) = owned(libc::syscall(libc::SYS_pidfd_open, pid, 0)) else { return false };
+        let copy = libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), descriptor as libc::c_int, 0);
+        let Some(copy) = owned(copy) else { return false };
+        let mut limit: libc::timeval = std::mem::zeroed();
+        let mut length = size_of_val(&limit) as libc::socklen_t;
+        let (socket, at) = (copy.as_raw_fd(), (&raw mut limit).cast());
+        let code = libc::getsockopt(socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, at, &raw mut length);
+        code == 0 && (limit.tv_sec, limit.tv_usec) == (0, 0)
+    }
 }
 
 /// The stack from its pointer to the end of what is mapped there.

@@ -6,7 +6,12 @@ use std::sync::Arc;
 use mpitrace_trace::call_site::{Frame, Site, called};
 
 /// The functions that call the one in which a program, or a thread of it, begins.
-const BEFORE: [&str; 6] = ["_start", "__libc_start_main", "__libc_start_main_impl", "start_thread", "clone", "clone3"];
+#[rustfmt::skip]
+const BEFORE: [&str; 7] = [
+    "_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "start_thread", "clone", "clone3",
+];
+/// In place of the frames of a stack that could not be unwound to its beginning.
+pub const CUT: &str = "...";
 /// The interpreter of Python, in a library of its own or in the program.
 const PYTHON: [&str; 2] = ["libpython", "python"];
 /// The tracer and the libraries of MPI.
@@ -28,7 +33,7 @@ pub fn shown(sites: Vec<Arc<Site>>, python: &[String], program: &str) -> Vec<Str
             rest = &rest[last + 1..];
             frames.extend(python.iter().cloned());
         }
-        None if !rest.iter().any(begins) => frames.push("...".to_owned()),
+        None if !rest.iter().any(begins) => frames.push(CUT.to_owned()),
         None => {}
     }
     if let Some(main) = rest.iter().position(|site| symbols(site).any(|name| name == "main")) {
@@ -210,6 +215,11 @@ mod tests {
             assert_eq!(stack, expected);
         }
         assert_eq!(shown(vec![site("/p", "f", 2)], &[], "/p"), ["...", "f (a.c:2)"]);
+        // An interpreter at its end, whose functions have no names.
+        let ends = ["PMPI_Finalize", "", "__libc_start_call_main", "__libc_start_main_impl"];
+        let modules = ["/l/libmpi.so.12", "/usr/bin/python3.11", "libc.so.6", "libc.so.6"];
+        let sites = modules.iter().zip(ends).map(|(module, symbol)| site(module, symbol, 0)).collect();
+        assert_eq!(shown(sites, &[], "/usr/bin/python3.11"), ["python3.11+0x10", "MPI_Finalize"]);
     }
 
     #[test]

@@ -20,6 +20,7 @@ use mpitrace_trace::call_site::Resolver;
 
 use capture::Thread;
 pub use capture::Why;
+use frames::CUT;
 use memory::{Map, Memory};
 use unwind::Stacks;
 
@@ -104,12 +105,21 @@ impl Namer {
         stacks.into_iter().map(Ok).collect()
     }
 
-    /// The stacks of a process that runs, or why there are none.
+    /// The stacks of a process that runs, or why there are none. One in a short call of the system, of which not all
+    /// registers are known, is looked at again.
     pub fn of_process(&mut self, process: &Process, of_all: bool) -> Vec<Result<Vec<String>, String>> {
-        match Capture::take(process, of_all) {
+        const LOOKS: usize = 5;
+        let mut look = || match Capture::take(process, of_all) {
             Ok(capture) => self.stacks(&capture, of_all),
             Err(why) => vec![Err(why.text())],
-        }
+        };
+        let is_whole = |stacks: &Vec<Result<Vec<String>, String>>| {
+            let is_cut = |frames: &Vec<String>| frames.first().is_none_or(|first| first == CUT);
+            stacks.iter().all(|stack| !stack.as_ref().is_ok_and(is_cut))
+        };
+        let mut looks = (0..LOOKS).map(|_| look());
+        let last = looks.next().unwrap_or_default();
+        if is_whole(&last) { last } else { looks.find(is_whole).unwrap_or(last) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Stacks of processes that are none of MPI.
 
-use std::process::{Child, Command};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::*;
@@ -73,6 +74,34 @@ fn a_process_that_has_ended_or_is_debugged_has_no_stack() {
     });
     drop(sleeps);
     assert_eq!(Capture::take(&process, false).unwrap_err(), Why::Ended);
+}
+
+/// A program that reads from a socket or a pipe, with or without a time limit, says how its call ended.
+#[test]
+fn a_call_that_receives_is_stopped_only_where_that_does_not_end_it() {
+    let script = "import os, socket, struct, sys\n\
+                  one, other = socket.socketpair()\n\
+                  if sys.argv[1] == 'limited':\n    \
+                      one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack('ll', 1000, 0))\n\
+                  print('ready', flush=True)\n\
+                  os.read(os.pipe()[0] if sys.argv[1] == 'pipe' else one.fileno(), 1)\n";
+    for (how, is_stopped) in [("socket", true), ("pipe", true), ("limited", false)] {
+        let started = Command::new("python3").args(["-c", script, how]).stdout(Stdio::piped()).spawn();
+        let Ok(child) = started else { return println!("skipped: no python3") };
+        let mut reads = Running(child);
+        let mut line = String::new();
+        BufReader::new(reads.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let call = || std::fs::read_to_string(format!("/proc/{}/syscall", reads.0.id())).unwrap();
+        reads.until(|_| call().starts_with(&format!("{} ", libc::SYS_read)));
+        let before = call();
+        for _ in 0..5 {
+            let memory = Memory { pid: reads.0.id() };
+            let thread = capture::thread(memory, reads.0.id(), &memory.maps()).unwrap();
+            assert_eq!(thread.registers.fp != 0, is_stopped, "{how}: only a stopped thread has all registers");
+        }
+        reads.until(|_| call() == before);
+        assert!(reads.0.try_wait().unwrap().is_none(), "{how}: the call goes on");
+    }
 }
 
 /// The Python at hand, where its structures are known.

@@ -4,24 +4,20 @@
 pub mod figure;
 mod html;
 mod operation;
+mod overview;
 
 use std::io::Write;
 
 use anyhow::Result;
 use mpitrace_show::draw::svg::escaped;
-use mpitrace_show::text;
 
-use super::fingerprint::{Fingerprint, Overview, Report, Run};
+use super::fingerprint::{Fingerprint, Report, Run};
 use super::plots;
 use figure::Figures;
-use html::{facts, list, table};
-use mpitrace_statistics::categories::Category;
+use html::{facts, list};
 
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
-
-/// Rows of a table of operations: those with the most time.
-const LISTED: usize = 1000;
 
 /// Writes the page of a report. Of few operations the plots are there by each definition of the run time, of many by
 /// the one that was asked for.
@@ -42,14 +38,14 @@ pub fn write(report: &Report, output: &mut dyn Write) -> Result<()> {
              between calls, is not recorded.</p></section>\n",
         );
     }
-    body.push_str(&overview(&report.overview));
+    body.push_str(&overview::section(&report.overview));
     if let Some(plot) = plots::sets::of_operations(&report.overview) {
         let figure = figures.wide("sizes", &plot);
         body.push_str(&format!("<section id=\"sizes\"><h2>Medians by message size</h2>\n{figure}</section>\n"));
     }
     let mut fingerprints: Vec<&Fingerprint> = report.fingerprints.iter().collect();
     let number = |fingerprint: &Fingerprint| fingerprint.subject.operation.operation;
-    let order = by_time(&report.overview);
+    let order = overview::by_time(&report.overview).concat();
     fingerprints.sort_by_key(|one| order.iter().position(|row| row.operation.operation == number(one)));
     for fingerprint in fingerprints {
         body.push_str(&operation::section(report, fingerprint, &mut figures));
@@ -93,84 +89,6 @@ fn summary(run: &Run) -> String {
     format!("<p class=\"verdict\">{}</p>\n{}", escaped(&run.verdict), list("answer", &others))
 }
 
-/// The operations with the most time first; equal ones in their order.
-fn by_time(rows: &[Overview]) -> Vec<&Overview> {
-    let mut rows: Vec<&Overview> = rows.iter().collect();
-    rows.sort_by(|one, other| other.time_ns.total_cmp(&one.time_ns));
-    rows
-}
-
-/// The overview. Operations with one repetition are folded, where there are others.
-fn overview(rows: &[Overview]) -> String {
-    let (once, several): (Vec<&Overview>, Vec<&Overview>) =
-        by_time(rows).into_iter().partition(|row| row.operation.repetitions < 2);
-    let folded = match once.len() {
-        0 => String::new(),
-        _ if several.is_empty() => operations(&once),
-        number => format!(
-            "<details><summary>{} with one repetition</summary>{}</details>\n",
-            text::count(number as u64, "operation"),
-            operations(&once)
-        ),
-    };
-    let several = if several.is_empty() { String::new() } else { operations(&several) };
-    format!("<section id=\"overview\" class=\"overview\"><h2>All operations</h2>\n{several}{folded}</section>\n")
-}
-
-fn operations(rows: &[&Overview]) -> String {
-    let head = ["line", "operation", "function", "communicator", "bytes", "root", "ranks", "repetitions", "incomplete"];
-    let of_time = ["time of all ranks", "median", "95 %", "end of warm-up"];
-    // Where the run has told places apart.
-    let without_lines = usize::from(rows.iter().all(|row| row.operation.call_site.is_none()));
-    let head: Vec<&str> = head
-        .into_iter()
-        .skip(without_lines)
-        .chain(of_time)
-        .chain(Category::ALL.map(|category| category.name()))
-        .collect();
-    let time = |ns: Option<f64>| ns.map_or_else(String::new, text::time);
-    let row = |row: &&Overview| {
-        let operation = &row.operation;
-        let number = operation.operation.to_string();
-        let link = format!("<a href=\"#operation-{number}\">{number}</a>");
-        let counts = Category::ALL.map(|category| row.counts[category.place()].to_string());
-        let cells = [
-            escaped(&operation.line()),
-            if row.shown { link } else { number },
-            escaped(&operation.function),
-            escaped(&operation.communicator_label),
-            text::optional(operation.bytes),
-            text::optional(operation.root),
-            operation.ranks.to_string(),
-            operation.repetitions.to_string(),
-            text::optional(Some(operation.incomplete).filter(|&count| count > 0)),
-            text::time(row.time_ns),
-            time(row.median_ns),
-            time(row.p95_ns),
-            text::optional(row.warmup_end),
-        ];
-        cells.into_iter().skip(without_lines).chain(counts).collect()
-    };
-    let (listed, others) = rows.split_at(rows.len().min(LISTED));
-    table(&head, &listed.iter().map(row).collect::<Vec<_>>(), 4 - without_lines) + &others_than(listed, others)
-}
-
-/// The operations that have no row, in a line.
-fn others_than(listed: &[&Overview], others: &[&Overview]) -> String {
-    if others.is_empty() {
-        return String::new();
-    }
-    let [listed_ns, others_ns] = [listed, others].map(|rows| rows.iter().map(|row| row.time_ns).sum::<f64>());
-    let of_time = match listed_ns + others_ns {
-        0.0 => String::new(),
-        all => format!(", with {:.1} % of the time of all", 100.0 * others_ns / all),
-    };
-    format!(
-        "<p class=\"faint\">{} more{of_time}: <code>mpitrace stats FILE</code> lists them.</p>\n",
-        text::count(others.len() as u64, "operation")
-    )
-}
-
 /// The facts that are known of a run.
 fn run_facts(run: &Run) -> String {
     let of_run = run.facts.iter().map(|(title, text)| (title, text));
@@ -185,27 +103,6 @@ fn run_facts(run: &Run) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpitrace_words::description::Description;
-
-    #[test]
-    fn operations_beyond_those_with_the_most_time_are_counted_in_a_line() {
-        let row = |number: usize, time_ns: f64| Overview {
-            operation: Description { operation: number, ..Description::default() },
-            time_ns,
-            median_ns: None,
-            good_median: None,
-            p95_ns: None,
-            warmup_end: None,
-            counts: [0; 4],
-            shown: false,
-        };
-        let rows: Vec<Overview> = (0..LISTED + 500).map(|at| row(at, if at < 500 { 1.0 } else { 3.0 })).collect();
-        let text = overview(&rows);
-        assert_eq!(text.matches("<tr>").count(), 1 + LISTED, "one is the head");
-        let line = "500 operations more, with 14.3 % of the time of all: <code>mpitrace stats FILE</code> lists them.";
-        assert!(text.contains(line), "{}", &text[text.len() - 300..]);
-        assert!(!overview(&rows[500..]).contains("lists them"));
-    }
 
     #[test]
     fn the_page_asks_for_nothing_from_elsewhere() {

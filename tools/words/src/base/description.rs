@@ -5,6 +5,8 @@ use mpitrace_trace::operations::{CallSite, Communicator, Operation, Operations};
 use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
+use super::rows::counted_names;
+
 /// An operation, as `info --json` has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Description {
@@ -36,6 +38,10 @@ pub struct Description {
     /// The place in the program that calls it, where the run has told places apart.
     #[serde(skip)]
     pub call_site: Option<CallSite>,
+    /// Equal in operations that are one row of a table for people: those that differ by the number in the name of their
+    /// communicator or file alone, where it counts.
+    #[serde(skip)]
+    pub row: Option<String>,
     /// The file, where it is not a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -45,8 +51,13 @@ impl Description {
     /// The descriptions of the operations of a trace.
     pub fn all(trace: &Trace, operations: &Operations) -> Vec<Description> {
         let labels = communicator_labels(trace, operations);
+        let counted = counted_names(&operations.communicators);
         let description = |(number, operation): (usize, &Operation)| {
             let key = &operation.key;
+            let row = |name: &String| {
+                let site = key.call_site.as_ref().map(ToString::to_string);
+                format!("{name} {} {:?} {:?} {:?} {site:?}", key.function, key.bytes, key.root, key.reduction)
+            };
             Description {
                 operation: number,
                 function: key.function.clone(),
@@ -61,6 +72,7 @@ impl Description {
                 repetitions: operation.repetitions(),
                 incomplete: operation.incomplete,
                 call_site: key.call_site.clone(),
+                row: counted[key.communicator].as_ref().map(row),
                 file: None,
             }
         };

@@ -4,4 +4,5 @@ pub mod description;
 pub mod names;
 pub mod numbers;
 pub mod reason;
+pub mod rows;
 pub mod share;

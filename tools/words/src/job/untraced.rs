@@ -45,7 +45,7 @@ pub struct Place {
     pub process: u32,
     /// The MPI function in its stack; null: none, or the stack cannot be read.
     pub function: Option<String>,
-    /// True if its stack could be read.
+    /// True if its stack could be read, from the beginning of the program on or as far as to a function of MPI.
     pub is_known: bool,
 }
 
@@ -56,7 +56,7 @@ impl Facts {
             rank: look.rank,
             process: look.process,
             function: look.stacks.iter().flatten().find_map(|frames| in_mpi(frames)),
-            is_known: look.stacks.iter().any(Result::is_ok),
+            is_known: look.stacks.iter().flatten().any(|frames| in_mpi(frames).is_some() || !is_cut(frames)),
         };
         let places: Vec<Place> = looks.iter().map(place).collect();
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -106,6 +106,11 @@ fn in_mpi(frames: &[String]) -> Option<String> {
     frames.iter().rev().find(|frame| frame.starts_with("MPI")).cloned()
 }
 
+/// True if the frames do not reach to the beginning of the program: it may be in a function of MPI behind them.
+fn is_cut(frames: &[String]) -> bool {
+    frames.first().is_none_or(|first| first == "...")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,27 +127,30 @@ mod tests {
     fn ranks_that_are_elsewhere_than_most_are_named() {
         let waits = || frames("main (x.c:9) > MPI_Allreduce");
         let looks = vec![
-            look(0, 5, 100, vec![waits()]),
-            look(1, 5, 101, vec![frames("main (x.c:7) > refine (x.c:3)")]),
-            look(2, 5, 102, vec![waits(), frames("... > progress (x.c:60) > MPI_Recv")]),
-            look(3, 5, 103, vec![Err("process 7 debugs it".to_owned())]),
-            look(4, 5, 104, vec![waits()]),
+            look(0, 7, 100, vec![waits()]),
+            look(1, 7, 101, vec![frames("main (x.c:7) > refine (x.c:3)")]),
+            look(2, 7, 102, vec![waits(), frames("... > progress (x.c:60) > MPI_Recv")]),
+            look(3, 7, 103, vec![Err("process 7 debugs it".to_owned())]),
+            look(4, 7, 104, vec![waits()]),
+            look(5, 7, 105, vec![frames("... > wait_for_event > epoll_wait")]),
+            look(6, 7, 106, vec![waits()]),
         ];
         let facts = Facts::new(&looks);
         assert_eq!((facts.most.as_deref(), &facts.others[..]), (Some("MPI_Allreduce"), &[1][..]));
         let lines = facts.lines();
         let expected = [
-            "ranks 0, 2, 4: in MPI_Allreduce",
+            "ranks 0, 2, 4, 6: in MPI_Allreduce",
+            "ranks 3, 5: not known",
             "rank 1: not in MPI",
-            "rank 3: not known",
-            "rank 1 is elsewhere than 3 of the 5 ranks, which are in MPI_Allreduce.",
-            "ranks 0, 2, 4: main (x.c:9) > MPI_Allreduce",
+            "rank 1 is elsewhere than 4 of the 7 ranks, which are in MPI_Allreduce.",
+            "ranks 0, 2, 4, 6: main (x.c:9) > MPI_Allreduce",
             "rank 1: main (x.c:7) > refine (x.c:3)",
             "rank 2: ... > progress (x.c:60) > MPI_Recv",
             "rank 3: no stack: process 7 debugs it",
+            "rank 5: ... > wait_for_event > epoll_wait",
         ];
         assert_eq!(lines[1..], expected);
-        assert!(lines[0].starts_with("5 ranks on this node, without the tracer: "), "{}", lines[0]);
+        assert!(lines[0].starts_with("7 ranks on this node, without the tracer: "), "{}", lines[0]);
         let half = vec![look(0, 4, 1, vec![waits()]), look(1, 4, 2, vec![frames("main (x.c:8) > MPI_Recv")])];
         let half = Facts::new(&half);
         assert_eq!((&half.most, &half.others[..]), (&None, &[][..]), "neither is most");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mpitrace_analysis::account::{Because, Loss, LossKind, Parts, RankParts, Sharing};
+use mpitrace_analysis::account::{Because, Loss, LossKind, Parts, RankPart, RankParts, Sharing};
 use mpitrace_analysis::causes::CauseKind;
 use mpitrace_analysis::efficiency::{Efficiency, RegionEfficiency};
 use mpitrace_analysis::findings::{Found, Stretches};
@@ -116,7 +116,8 @@ pub struct Summary {
     pub slow_cause: Option<SlowCause>,
     /// The losses, the largest first.
     pub losses: Vec<LossFacts>,
-    /// What the job would gain at most without any of the losses of the text, as if gains added up, s.
+    /// What the job would gain at most without any of the losses of the text, s: no more than all gains together, and no
+    /// more than the rank that loses least loses itself and lets others wait for.
     pub gains_most_s: f64,
     /// The losses as in the text, by gain: one of all ranks where they are late in turns.
     #[serde(rename = "losses_by_gain")]
@@ -394,7 +395,19 @@ impl Summary {
 
     /// True if there is little to gain in waiting: all gains together are a small share of the job.
     pub(super) fn gains_are_little(&self) -> bool {
-        self.gains_most_s < LITTLE * self.seconds
+        self.is_little(self.gains_most_s)
+    }
+
+    /// True if a gain, s, is a small share of the job: of one that mostly begins and ends twice as much is small.
+    pub(super) fn is_little(&self, gain_s: f64) -> bool {
+        let times = if self.share_beside() > 0.5 { 2.0 } else { 1.0 };
+        gain_s < times * LITTLE * self.seconds
+    }
+
+    /// The share of the job that MPI_Init and MPI_Finalize take.
+    pub(super) fn share_beside(&self) -> f64 {
+        let beside_s = self.parts.sum_of(&[RankPart::Init, RankPart::WaitingInit, RankPart::Finalize]) / NS;
+        if self.rank_seconds > 0.0 { beside_s / self.rank_seconds } else { 0.0 }
     }
 
     /// The share of the ranks' time between MPI_Init and MPI_Finalize that one of the parts (ns) is.

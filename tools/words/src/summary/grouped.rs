@@ -19,6 +19,9 @@ use mpitrace_trace::operations::{CallSite, Operations};
 use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
+use crate::base::description::communicator_labels;
+use crate::base::rows::counted_names;
+
 use super::facts::OffFacts;
 use super::units::{percent, seconds};
 
@@ -120,8 +123,9 @@ pub fn of_lines(run: &Run, samples: &RunSamples, sort: Sort) -> Vec<Group> {
     sorted(lines.into_iter().map(group).collect(), sort)
 }
 
-/// The rows, sorted. `labels` are the names of the communicators.
-pub fn groups(run: &Run, labels: &[String], by: By, sort: Sort) -> Vec<Group> {
+/// The rows, sorted. Operations on communicators and files whose names differ by a number that counts are one row if
+/// `is_joined`.
+pub fn groups(run: &Run, by: By, sort: Sort, is_joined: bool) -> Vec<Group> {
     let Run { trace, operations, clock, .. } = run;
     let account = run.account();
     let groups = match by {
@@ -130,7 +134,9 @@ pub fn groups(run: &Run, labels: &[String], by: By, sort: Sort) -> Vec<Group> {
         By::Partner => of_partners(account),
         By::Thread => of_threads(account::threads(trace, clock, operations, &account.ranks)),
         _ => {
-            let mut sums = of_operations(account, operations, labels, by);
+            let labels = communicator_labels(trace, operations);
+            let joined = if is_joined { counted_names(&operations.communicators) } else { vec![None; labels.len()] };
+            let mut sums = of_operations(account, operations, &(labels, joined), by);
             if by == By::Site {
                 add_messages(run.messages(), trace, clock, &mut sums);
             }
@@ -226,7 +232,13 @@ fn of_site(site: Option<&CallSite>) -> String {
     site.map_or_else(|| "not recorded".to_owned(), CallSite::to_string)
 }
 
-fn of_operations(account: &Account, operations: &Operations, labels: &[String], by: By) -> Sums {
+/// `labels`, `joined`: the names of the communicators, and those that they have in common with others of their row.
+fn of_operations(
+    account: &Account,
+    operations: &Operations,
+    (labels, joined): &(Vec<String>, Vec<Option<String>>),
+    by: By,
+) -> Sums {
     let mut sums = Sums::default();
     if by == By::Rank {
         for rank in &account.ranks {
@@ -240,9 +252,11 @@ fn of_operations(account: &Account, operations: &Operations, labels: &[String], 
         if key.is_region {
             continue;
         }
-        let communicator = &labels[key.communicator];
+        let joined = joined[key.communicator].as_ref();
+        let communicator = joined.unwrap_or(&labels[key.communicator]);
         let bytes = text::of_bytes(key.bytes);
         let name = match by {
+            By::Operation if joined.is_some() => format!("{}{bytes} on {communicator}", key.function),
             By::Operation => format!("{index}: {}{bytes} on {communicator}", key.function),
             By::Function => key.function.clone(),
             By::Communicator => communicator.clone(),

@@ -6,7 +6,7 @@ use mpitrace_analysis::account::{
     Account, Because, Late, LateAtFinalize, LateMessages, LatePartner, LossKind, Off, RankPart,
 };
 
-use super::facts::Summary;
+use super::facts::{LossFacts, Summary};
 
 /// A loss below this share of the ranks' time is within the noise of most runs.
 pub(super) const WORTH: f64 = 0.01;
@@ -67,7 +67,10 @@ impl Largest {
         }
         .unwrap_or(largest);
         let slow = [LossKind::Warmup, LossKind::Outliers, LossKind::Tracer, LossKind::Hung];
-        if summary.gains_are_little() && !slow.contains(&largest.kind) {
+        // Which kind is the largest one of several small ones differs from run to run.
+        let is_known = |loss: &&LossFacts| loss.gain.seconds.or(loss.gain.most).is_some();
+        let is_little = summary.is_little(largest.gain_s) && summary.shown.iter().any(|loss| is_known(&loss));
+        if (is_little || summary.gains_are_little()) && !slow.contains(&largest.kind) {
             return None;
         }
         (largest.ns > 0.0 && largest.ns >= WORTH * account.rank_ns()).then_some(largest)

@@ -23,6 +23,7 @@ use super::facts::{
 };
 use super::largest::MOST;
 use super::threads::ThreadFacts;
+use super::together;
 use super::verdict::{Evidence, Verdict};
 use super::{code, counted, lack, largest, processes, unknown_waits, verdict, words};
 use crate::base::description::communicator_labels;
@@ -58,7 +59,9 @@ impl Summary {
             let in_turns = loss.loss.operation.filter(|_| loss.loss.kind == LossKind::LateRank);
             loss.moves = in_turns.filter(|_| is_worth && loss.loss.rank.is_none()).and_then(|of| run.stretches(of));
         }
-        let most = |gain: &Gain| gain.seconds.into_iter().chain(gain.most).fold(0.0, f64::max);
+        let single: Vec<&Loss> = single.iter().map(|&index| &all[index]).collect();
+        let with_gains: Vec<(&Loss, &Gain)> = shown.iter().map(|loss| (&loss.loss, &loss.gain)).collect();
+        let gains_most_s = together::most_s(account, &single, &with_gains);
         let (off, sharing) = (account.off_processor(), account.processors.most_shared());
         let threads = |part: &Part| part.runs().iter().any(|run| run.count > 0 && run.thread != part.main_thread());
         let mut summary = Summary {
@@ -101,7 +104,7 @@ impl Summary {
             lost_s,
             slow_cause: None,
             losses,
-            gains_most_s: shown.iter().map(|loss| most(&loss.gain)).sum::<f64>().min(longest / NS),
+            gains_most_s,
             shown,
             mismatches: operations.mismatches.clone(),
             mismatched: operations.mismatched(),

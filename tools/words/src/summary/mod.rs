@@ -13,6 +13,7 @@ mod largest;
 mod make;
 mod processes;
 mod threads;
+mod together;
 mod units;
 mod unknown_waits;
 mod verdict;

@@ -102,6 +102,11 @@ fn late(summary: &Summary, evidence: &Evidence) -> String {
     let waiting: Vec<f64> = lates.iter().map(|late| late.waiting_ns).collect();
     let reasons: Vec<Late> =
         ranks.iter().zip(&lates).map(|(&rank, &late)| account.beside_its_waiters(rank, late)).collect();
+    let mut all = Late::default();
+    reasons.iter().for_each(|&late| all += late);
+    if is_preempted(&all) && alone_among(&waiting, Because::Preempted).is_none() {
+        return interrupted(summary, evidence);
+    }
     if let Some(at) = alone(&waiting) {
         let at_end = account.late_at_finalize.as_ref().map_or(0.0, |end| end.late.waiting_ns);
         let at_end =
@@ -114,8 +119,6 @@ fn late(summary: &Summary, evidence: &Evidence) -> String {
         });
         return format!("The others wait{place} for rank {} ({}){why}.", ranks[at], text::time(waiting[at]));
     }
-    let mut all = Late::default();
-    reasons.iter().for_each(|&late| all += late);
     let all_ns: f64 = waiting.iter().sum();
     if Late::differ(&reasons) {
         return format!(
@@ -218,20 +221,30 @@ pub(super) fn off_ranks(account: &Account) -> BTreeMap<u32, Off> {
     of_rank
 }
 
+/// One rank that has this share of all is preempted more than others by more than chance.
+const PREEMPTED_ALONE: f64 = 0.9;
+
+/// The index of the one that has most of the time, where this tells it from the others.
+fn alone_among(times: &[f64], because: Because) -> Option<usize> {
+    let all: f64 = times.iter().sum();
+    alone(times).filter(|&at| because != Because::Preempted || times[at] >= PREEMPTED_ALONE * all)
+}
+
+/// True if most of the lateness is since ranks were preempted.
+fn is_preempted(late: &Late) -> bool {
+    late.interrupted_by.preempted > MOST * late.waiting_ns
+}
+
 /// The ranks that were off their processors, in collective calls and outside of MPI calls.
 fn interrupted(summary: &Summary, evidence: &Evidence) -> String {
     let account = evidence.account;
     let of_rank = off_ranks(account);
     let times: Vec<f64> = of_rank.values().map(Off::sum).collect();
-    let rank = alone(&times).and_then(|at| of_rank.iter().nth(at));
-    let off = rank.map_or_else(
-        || {
-            let mut all = Off::default();
-            of_rank.values().for_each(|&off| all += off);
-            all
-        },
-        |(_, off)| *off,
-    );
+    let mut all = Off::default();
+    of_rank.values().for_each(|&off| all += off);
+    let because = all.largest().map_or(Because::OffProcessor, |(because, _)| because);
+    let rank = alone_among(&times, because).and_then(|at| of_rank.iter().nth(at));
+    let off = rank.map_or(all, |(_, off)| *off);
     let (because, ns) = off.largest().unwrap_or((Because::OffProcessor, 0.0));
     let whose = rank.map_or_else(|| "The ranks".to_owned(), |(rank, _)| format!("Rank {rank}"));
     let (was, advice) = (reason::was(because, rank.is_none()), advice(evidence, because));
@@ -248,7 +261,7 @@ fn interrupted(summary: &Summary, evidence: &Evidence) -> String {
 }
 
 /// The rank that the others wait for in point-to-point calls, where it is late for most of the time in these; else the
-/// rank that is in them for longest.
+/// rank that has most of the time in them; else the time of all.
 fn point_to_point(evidence: &Evidence) -> String {
     let account = evidence.account;
     let all = account.rank_parts()[RankPart::PointToPoint];
@@ -269,15 +282,16 @@ fn point_to_point(evidence: &Evidence) -> String {
             ),
         };
     }
-    let longest = |one: &&RankAccount, other: &&RankAccount| {
-        one.parts[RankPart::PointToPoint].total_cmp(&other.parts[RankPart::PointToPoint])
+    let times: Vec<f64> = account.ranks.iter().map(|rank| rank.parts[RankPart::PointToPoint]).collect();
+    let Some(waits) = alone(&times).map(|at| &account.ranks[at]) else {
+        let share = percent(all / account.running_ns());
+        return format!("The ranks are {share} of their time in point-to-point calls that can wait.");
     };
-    let Some(waits) = account.ranks.iter().max_by(longest) else { return String::new() };
     let partner = account.partner(waits.rank).map_or_else(String::new, |rank| format!(", mostly for rank {rank}"));
     format!(
         "Rank {} is {} of its time in point-to-point calls that can wait{partner}.",
         waits.rank,
-        percent(waits.parts[RankPart::PointToPoint] / waits.wall_ns)
+        percent(waits.parts[RankPart::PointToPoint] / waits.parts.running())
     )
 }
 
@@ -399,8 +413,7 @@ fn without_loss(summary: &Summary, name: &str) -> (String, Option<String>) {
             format!("No loss of {worth} of the job or more was found up to the last time stamps of the ranks.");
         return (sentence, Some(format!("mpitrace info {name}")));
     }
-    let beside_s = summary.parts.sum_of(&[RankPart::Init, RankPart::WaitingInit, RankPart::Finalize]) / 1e9;
-    let beside = if summary.rank_seconds > 0.0 { beside_s / summary.rank_seconds } else { 0.0 };
+    let beside = summary.share_beside();
     let sentence = match () {
         _ if beside > MOST => {
             format!(
@@ -423,8 +436,9 @@ fn without_loss(summary: &Summary, name: &str) -> (String, Option<String>) {
         _ if in_mpi < 5.0 * WORTH => format!("There is little to gain in {calls}."),
         _ if summary.gains_most_s > 0.0 => {
             let (part, share) = summary.largest_part();
+            let small = if summary.gains_are_little() { String::new() } else { ", by many small losses".to_owned() };
             format!(
-                "There is little to gain in waiting (at most {} of {}): {} of the time is {part}.",
+                "There is little to gain in waiting (at most {} of {}{small}): {} of the time is {part}.",
                 seconds(summary.gains_most_s),
                 seconds(summary.seconds),
                 percent(share)
@@ -487,8 +501,15 @@ mod tests {
             sentence(350.0, 300.0, [300.0, 300.0], true),
             format!("{whole}300 ms of it since that one slept: find the sleep, lock or file.")
         );
-        // Not for most of the time.
-        let plain = "Rank 0 is 40.0 % of its time in point-to-point calls that can wait, mostly for rank 1.";
+        // Not for most of the time: 400 ms of the 700 ms in its account.
+        let plain = "Rank 0 is 57.1 % of its time in point-to-point calls that can wait, mostly for rank 1.";
         assert_eq!(sentence(150.0, 150.0, [300.0, 300.0], true), plain);
+    }
+    #[test]
+    fn one_of_the_ranks_that_are_preempted_is_named_only_if_the_others_hardly_are() {
+        assert_eq!(alone_among(&[7.0, 3.0], Because::Preempted), None, "chance");
+        assert_eq!(alone_among(&[9.5, 0.5], Because::Preempted), Some(0));
+        assert_eq!(alone_among(&[7.0, 3.0], Because::Asleep), Some(0));
+        assert_eq!(alone_among(&[6.0, 4.0], Because::Asleep), None);
     }
 }
