@@ -79,7 +79,7 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
             |tick| is_live.then(|| clock.of_part(index).duration_ns(tick, part.info().last_anchor.tick) / 1e9);
         let doing = Doing::new(part, only_polls(part, seen, since_s));
         let mut now = rank_now(part, &doing, seen, &|entry| numbers.get(&(index, entry)).copied(), &since_s);
-        if now.state == State::Finalize {
+        if matches!(now.state, State::Finalize | State::Ended) {
             now.last_call = doing.last_call();
             now.interpreter = interpreter(part);
         }

@@ -54,11 +54,11 @@ pub struct RankNow {
     pub in_point_to_point: bool,
     /// It is in an error handler of the program.
     pub in_error_handler: bool,
-    /// Of a rank in `MPI_Finalize`: the last call before it that other ranks may wait in, and its place in the program
-    /// where that is recorded.
+    /// Of a rank in `MPI_Finalize`, or through it: the last call before it that other ranks may wait in, and its place in
+    /// the program where that is recorded.
     #[serde(skip)]
     pub last_call: Option<String>,
-    /// The interpreter that a rank in `MPI_Finalize` runs, by its file's name.
+    /// The interpreter that a rank in `MPI_Finalize`, or through it, runs, by its file's name.
     #[serde(skip)]
     pub interpreter: Option<String>,
     /// The call that it is in has MPI_OP_NULL for an operator.

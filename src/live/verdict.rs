@@ -335,11 +335,12 @@ impl<'s> Graph<'s> {
         })
     }
 
-    /// Ranks of a mismatch that are in `MPI_Finalize`, where they have freed the communicator of the others' call, as an
-    /// interpreter does after an exception: they do not come any more.
+    /// Ranks of a mismatch that are in `MPI_Finalize`, or through it, where they have freed the communicator of the others'
+    /// call, as an interpreter does after an exception: they do not come any more.
     fn freed_in_finalize(&self, found: &Mismatch, waiting: u32) -> Option<Stuck> {
         let waits_for_none = |function: &str| Function::named(function).is_some_and(|of| of.pattern == Pattern::None);
-        let is_over = |rank: &u32| self.ranks.get(rank).is_some_and(|rank| rank.state == State::Finalize);
+        let is_over =
+            |rank: &u32| self.ranks.get(rank).is_some_and(|rank| matches!(rank.state, State::Finalize | State::Ended));
         let over = found.calls.iter().filter(|call| waits_for_none(&call.function) && call.ranks.iter().all(is_over));
         let mut ranks: Vec<u32> = over.flat_map(|call| &call.ranks).copied().collect();
         ranks.sort_unstable();

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::alike;
 use crate::table::Cell;
+use crate::{alike, text};
 
 /// How the cells of a column become one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,14 +78,9 @@ fn is_shown(common: &str, texts: &[&str]) -> bool {
     common == texts[0] || common.contains(char::is_alphabetic)
 }
 
-/// `3-102`; of more than a range `3, 7, 11, ...`.
+/// `3-102`; of more than a few ranges `3, 7, 11, ...`.
 fn list(texts: &[&str]) -> String {
-    const FEW: usize = 3;
     let mut numbers: Vec<u32> = texts.iter().filter_map(|text| text.parse().ok()).collect();
     numbers.sort_unstable();
-    let all = crate::text::ranks(&numbers);
-    match all.match_indices(", ").nth(FEW - 1) {
-        Some((end, _)) => format!("{}, ...", &all[..end]),
-        None => all,
-    }
+    text::few(&numbers)
 }

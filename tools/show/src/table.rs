@@ -175,7 +175,10 @@ impl<'t> Table<'t> {
         written.end(output)?;
         match is_joined {
             true => {
-                writeln!(output, "(rows with * are of several: sums, and times from least to most; --wide shows each)")
+                writeln!(
+                    output,
+                    "(a row of several operations has sums, and times from least to most; --wide shows each)"
+                )
             }
             false => Ok(()),
         }
@@ -340,7 +343,7 @@ mod tests {
         let joined = "operation  file  calls     median µs   interval µs  class\n     \
                       0, 2  a.*      22  1.00 to 3.00                steady\n        \
                       1  b        11          2.00  2.00 to 2.00  steady\n\
-                      (rows with * are of several: sums, and times from least to most; --wide shows each)\n";
+                      (a row of several operations has sums, and times from least to most; --wide shows each)\n";
         assert_eq!(rendered(&table, Style { width: 100, ..Style::PLAIN }), joined);
         assert_eq!(rendered(&table, Style { width: usize::MAX, ..Style::PLAIN }).lines().count(), 4);
     }

@@ -27,11 +27,16 @@ pub fn named_ranks(list: &[u32]) -> String {
 
 /// The names of ranks in a few columns: `ranks 0, 4, 8, ...`.
 pub fn few_ranks(list: &[u32]) -> String {
+    format!("{} {}", if list.len() == 1 { "rank" } else { "ranks" }, few(list))
+}
+
+/// Numbers in a few columns: `0-3, 5, 7, ...`.
+pub fn few(list: &[u32]) -> String {
     const FEW: usize = 3;
-    let named = named_ranks(list);
-    match named.match_indices(", ").nth(FEW - 1) {
-        Some((end, _)) => format!("{}, ...", &named[..end]),
-        None => named,
+    let all = ranks(list);
+    match all.match_indices(", ").nth(FEW - 1) {
+        Some((end, _)) => format!("{}, ...", &all[..end]),
+        None => all,
     }
 }
 

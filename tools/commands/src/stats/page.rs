@@ -109,7 +109,7 @@ fn write_notes(all: &[Facts], output: &mut dyn Write) -> Result<()> {
     for (note, of) in places::grouped(each, |(note, _)| *note) {
         let of: Vec<u32> = of.into_iter().map(|(_, number)| number).collect();
         let noun = if of.len() == 1 { "operation" } else { "operations" };
-        writeln!(output, "{noun} {}: {}", text::ranks(&of), text::printable(note))?;
+        writeln!(output, "{noun} {}: {}", text::few(&of), text::printable(note))?;
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ mod hung;
 mod jobs;
 mod largest;
 mod report;
+mod rows;
 mod scale;
 mod stats;
 mod summary;

@@ -33,10 +33,10 @@ pub struct WhereFacts {
     /// How its process ended, as `mpitrace run` saw it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// Of a rank in `MPI_Finalize`: the last call that other ranks may wait in.
+    /// Of a rank in `MPI_Finalize`, or through it: the last call that other ranks may wait in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_call: Option<String>,
-    /// The interpreter that a rank in `MPI_Finalize` runs: it calls that function behind an exception too.
+    /// The interpreter that a rank in `MPI_Finalize`, or through it, runs: it calls that function behind an exception too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interpreter: Option<String>,
     /// The error class with whose number as the exit code the MPI library ended it.
