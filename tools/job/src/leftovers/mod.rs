@@ -121,9 +121,12 @@ impl Seen {
     /// A folder that cannot be read.
     pub fn new(folders: &[PathBuf], owner: Owner, wanted: Option<&str>, has_choice: bool) -> Result<Seen> {
         let is_meant = |job: &[Leftover]| wanted.is_none_or(|id| is_called(job, id));
-        // Before the jobs that have ended are looked for: the last rank may end between the two looks.
-        let all = recover::by_job(recover::segments(folders, owner.number())?);
-        let running = all.iter().filter(|job| is_meant(job)).flatten().filter(|segment| segment.lives).count() as u64;
+        // Before the jobs that have ended are looked for: the last rank may end between the two looks. Each look maps all
+        // segments: under a limit of the address space not all can be mapped twice at once.
+        let running = {
+            let all = recover::by_job(recover::segments(folders, owner.number())?);
+            all.iter().filter(|job| is_meant(job)).flatten().filter(|segment| segment.lives).count() as u64
+        };
         let jobs = recover::by_job(recover::leftovers(folders, owner.number())?);
         let has_choice = wanted.is_none() && (has_choice || jobs.len() > 1);
         let own = std::env::var("SLURM_JOB_ID").ok().filter(|_| has_choice);
