@@ -1,6 +1,6 @@
 /* healthy_polls WHICH SECONDS: a right program of three ranks, of which rank 1 polls for about so many seconds. Rank 2
  * waits for it in a barrier, and rank 0 too, after it has sent what rank 1 polls, if it does: each 0.1 s. Each rank
- * says on stderr what its longest step took. */
+ * says on stderr what its longest step took, between two polls or from one piece of work to the next. */
 #include "report.h"
 
 #include <pthread.h>
@@ -19,10 +19,15 @@ static double now(void)
     return time.tv_sec + 1e-9 * time.tv_nsec;
 }
 
+static void step_took(double time)
+{
+    if (time > longest) longest = time;
+}
+
 static int again(void)
 {
     double here = now();
-    if (here - step_began > longest) longest = here - step_began;
+    step_took(here - step_began);
     step_began = here;
     return here - began < seconds;
 }
@@ -87,13 +92,19 @@ static void between(double work, int every, double rests, int is_test)
 {
     int value, found;
     MPI_Request q;
+    double worked = now();
     if (is_test) MPI_Irecv(&value, 1, MPI_INT, 0, 8, W, &q);
     for (long k = 1; again(); k++) {
         if (is_test) MPI_Test(&q, &found, MPI_STATUS_IGNORE);
         else MPI_Iprobe(MPI_ANY_SOURCE, 8, W, &found, MPI_STATUS_IGNORE);
-        if (k % every == 0) compute(work);
+        if (k % every == 0) {
+            step_took(now() - worked);
+            compute(work);
+            worked = now();
+        }
         if (rests > 0) usleep((useconds_t)(1e6 * rests));
     }
+    step_took(now() - worked);
     if (is_test) {
         MPI_Cancel(&q);
         MPI_Wait(&q, MPI_STATUS_IGNORE);

@@ -10,10 +10,10 @@ use mpitrace_statistics::categories::Class;
 use mpitrace_statistics::{Sample, dependence, dependence_of_quantile, median};
 
 use mpitrace_commands::exit_code;
-use mpitrace_commands::selection::{Selection, Wanted};
 use mpitrace_show::output::{self, Output};
 use mpitrace_show::text;
 use mpitrace_source::Source;
+use mpitrace_source::numbers::selection::{Selection, Wanted};
 use mpitrace_source::options::{Input, RuleOption, TimeOption, canonical};
 use mpitrace_words::description::Description;
 use serde::Serialize;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use mpitrace_commands::selection::{Selection, Wanted};
 use mpitrace_functions::Form;
 use mpitrace_source::Source;
+use mpitrace_source::numbers::selection::{Selection, Wanted};
 use mpitrace_statistics::categories::Rule;
 use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;

@@ -33,4 +33,3 @@ mod watch;
 pub use cli::{Benchmark, main};
 pub use exit::exit_code;
 pub use run::{shuffled, traces_of};
-pub use stats::selection;

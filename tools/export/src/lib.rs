@@ -14,6 +14,7 @@ mod format;
 pub mod in_memory;
 mod json;
 mod labels;
+pub mod listing;
 pub mod messages;
 #[cfg(feature = "arrow")]
 pub mod named_columns;

@@ -9,6 +9,7 @@ mod categorized;
 mod columns;
 mod members;
 pub mod memory;
+pub mod numbers;
 mod opened;
 pub mod operation_time;
 pub mod options;

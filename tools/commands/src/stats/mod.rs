@@ -1,12 +1,6 @@
 //! `mpitrace stats`: the numbers of a report, of each operation.
 
-mod completion;
-mod counters;
-mod facts;
-mod non_blocking;
 mod page;
-mod ranks;
-pub mod selection;
 
 use std::process::ExitCode;
 
@@ -16,10 +10,9 @@ use mpitrace_show::output::{self, Output};
 use mpitrace_show::progress::{self, Progress};
 use mpitrace_source::Source;
 use mpitrace_source::memory;
+use mpitrace_source::numbers::selection::Wanted;
+use mpitrace_source::numbers::{self, Asked, Facts};
 use mpitrace_source::options::{Input, RuleOption, TimeOption};
-
-use facts::{Asked, Facts};
-use selection::Wanted;
 
 /// Show the statistics of the run times of each operation
 ///
@@ -55,7 +48,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     source.warn(time);
     source.warn_of_memory(arguments.operation, memory::NUMBERS);
     let numbers: Vec<usize> = source.wanted(arguments.operation).collect();
-    let steps = numbers.len() as u64 * facts::STEPS;
+    let steps = numbers.len() as u64 * numbers::STEPS;
     let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };
     let Arguments { category, per_rank, rule: RuleOption { rule }, .. } = *arguments;
     let asked = Asked { time, rule, category, per_rank };

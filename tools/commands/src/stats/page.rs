@@ -13,8 +13,8 @@ use mpitrace_words::numbers;
 use mpitrace_words::places;
 use mpitrace_words::rows;
 
-use super::facts::Facts;
 use mpitrace_analysis::account::Parts;
+use mpitrace_source::numbers::Facts;
 use mpitrace_trace::calls::whole_run::AllCalls;
 
 /// So many operations are shown whatever their repetitions.

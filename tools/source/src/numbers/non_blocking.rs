@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use mpitrace_functions::blocking_name;
-use mpitrace_source::Source;
 use mpitrace_statistics::median;
 use mpitrace_trace::run_time::RunTime;
 use mpitrace_trace::run_time::completion_times::overlap;
@@ -10,6 +9,7 @@ use mpitrace_words::description::Description;
 use serde::Serialize;
 
 use super::selection::Selection;
+use crate::Source;
 
 /// Medians over the repetitions that count, of each the largest of all ranks; ns.
 #[derive(Debug, Serialize)]

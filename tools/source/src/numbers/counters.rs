@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mpitrace_source::{Counter, Source, ValueKind};
 use mpitrace_statistics::median;
 use serde::Serialize;
 
 use super::selection::Selection;
+use crate::{Counter, Source, ValueKind};
 
 /// The values of a counter in the repetitions of a category, those of all ranks together.
 #[derive(Clone, Copy, Debug, Serialize)]

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use mpitrace_show::progress::Progress;
 use mpitrace_show::text;
-use mpitrace_source::Source;
-use mpitrace_source::operation_time::{self, OperationTime};
 use mpitrace_statistics as statistics;
 use mpitrace_statistics::categories::{Category, Remarks, Rule};
 use mpitrace_statistics::{Quantile, Sample, Summary};
+use mpitrace_trace::calls::whole_run::AllCalls;
 use mpitrace_trace::run_time::RunTime;
 use mpitrace_words::description::Description;
 use serde::Serialize;
@@ -19,29 +18,41 @@ use super::counters;
 use super::non_blocking::{self, NonBlocking};
 use super::ranks::{self, RankFacts};
 use super::selection::{LeftOut, Selection, Wanted};
-use mpitrace_trace::calls::whole_run::AllCalls;
+use crate::Source;
+use crate::operation_time::{self, OperationTime};
 
+/// Steps of progress for an operation.
 pub const STEPS: u64 = 6;
 
 /// Steps of this share of the median and more are told of.
 const COARSE: f64 = 0.002;
 
+/// All numbers of an operation; times in ns.
 #[derive(Debug, Serialize)]
 pub struct Facts {
+    /// The operation.
     #[serde(flatten)]
     pub operation: Description,
+    /// The definition of the run time.
     pub time: &'static str,
+    /// The rule of the categories.
     pub method: &'static str,
+    /// The category of the repetitions that count.
     pub category: String,
+    /// How many repetitions are in each category.
     pub counts: BTreeMap<&'static str, usize>,
+    /// The number of the first repetition behind the warm-up; `None`: there is none, or none that ends.
     pub warmup_end: Option<u64>,
+    /// On the order and the levels of the repetitions.
     #[serde(flatten)]
     pub remarks: Remarks,
     /// Repetitions that all that follows is of.
     pub used: usize,
     /// Complete repetitions that it is not of.
     pub left_out: LeftOut,
+    /// Sentences on what limits the numbers.
     pub notes: Vec<String>,
+    /// The statistics of the run times.
     #[serde(flatten)]
     pub summary: Summary,
     /// `None` for run times that were not traced.
@@ -52,20 +63,30 @@ pub struct Facts {
     pub non_blocking: Option<NonBlocking>,
     /// With the calls that are not kept; `None` where all are, or nothing is known of them.
     pub all_calls: Option<AllCalls>,
+    /// The values of each counter in each category.
     pub counters: BTreeMap<String, BTreeMap<&'static str, counters::Values>>,
+    /// Where they are asked for, the numbers of each rank.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_rank: Option<Vec<RankFacts>>,
 }
 
 /// The numbers that are asked for.
 pub struct Asked {
+    /// The definition of the run time.
     pub time: RunTime,
+    /// The rule of the categories.
     pub rule: Rule,
+    /// Which repetitions count.
     pub category: Wanted,
+    /// True if the numbers of each rank are wanted.
     pub per_rank: bool,
 }
 
 impl Facts {
+    /// The numbers of the operation with this number.
+    ///
+    /// # Errors
+    /// Run times that need time stamps where there are none, or that the rule cannot sort.
     pub fn new(asked: &Asked, source: &Source, number: usize, progress: &Progress) -> Result<Facts> {
         let operation = source.operations()[number].clone();
         let (time, rule) = (asked.time, asked.rule);

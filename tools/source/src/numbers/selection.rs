@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use mpitrace_source::Source;
 use mpitrace_statistics::categories::{Categories, Category, Remarks, Rule};
 use mpitrace_trace::run_time::RunTime;
 use serde::Serialize;
+
+use crate::Source;
 
 /// The repetitions that count.
 pub struct Selection<'s> {

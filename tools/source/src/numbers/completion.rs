@@ -1,12 +1,12 @@
 //! When the ranks entered and left: the completion times of an operation.
 
-use mpitrace_source::Ranks;
 use mpitrace_statistics::median;
 use mpitrace_trace::run_time::completion_times::{CompletionTimes, NOBODY, Ordering, RankTimes};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::selection::Selection;
+use crate::Ranks;
 
 /// Medians over the repetitions that count; ns.
 #[derive(Clone, Copy, Debug, Default, Serialize)]

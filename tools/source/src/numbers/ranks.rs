@@ -1,25 +1,30 @@
 //! The numbers of each rank.
 
-use mpitrace_source::Ranks;
 use mpitrace_statistics::{CONFIDENCE, Description, Intervals, Sample, moments, tukey_fences};
 use serde::Serialize;
 
 use super::completion::CompletionSummary;
 use super::selection::Selection;
+use crate::Ranks;
 
 /// The time that a rank spent in the calls that count, by its own clock.
 #[derive(Debug, Serialize)]
 pub struct RankFacts {
+    /// World rank.
     pub rank: u32,
+    /// Repetitions that count.
     pub repetitions: usize,
+    /// The statistics of its run times, ns.
     #[serde(flatten)]
     pub description: Description,
     /// In how many of them it entered last; `None` without time stamps.
     pub last_in: Option<usize>,
+    /// In how many of them it left last; `None` without time stamps.
     pub last_out: Option<usize>,
     /// How much later than the first one it left in the mean, ns, without the repetitions in which that is outside of
     /// Tukey's fences (Hunold & Carpen-Amarie 2016, 3.5 and figure 10).
     pub exit_after_first_ns: Option<f64>,
+    /// The interval of that mean, ns.
     pub exit_after_first_interval_ns: Option<[f64; 2]>,
 }
 
