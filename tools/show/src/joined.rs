@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::table::Cell;
+use crate::cell::Cell;
 use crate::{alike, text};
 
 /// How the cells of a column become one.

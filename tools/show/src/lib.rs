@@ -3,6 +3,7 @@
 //! standard output and on standard error, JSON, and files that are never half there.
 
 pub mod alike;
+mod cell;
 pub mod date;
 pub mod destination;
 pub mod draw;

@@ -5,7 +5,7 @@ use mpitrace_trace::operations::{CallSite, Communicator, Operation, Operations};
 use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
-use super::rows::counted_names;
+use super::counted_names::counted_names;
 
 /// An operation, as `info --json` has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -19,8 +19,8 @@ use mpitrace_trace::operations::{CallSite, Operations};
 use mpitrace_trace::reader::Trace;
 use serde::Serialize;
 
+use crate::base::counted_names::counted_names;
 use crate::base::description::communicator_labels;
-use crate::base::rows::counted_names;
 
 use super::facts::OffFacts;
 use super::units::{percent, seconds};
