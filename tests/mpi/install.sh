@@ -42,7 +42,7 @@ quietly() {
 }
 
 debian_packages() {
-    wanted='gcc g++ libc6-dev valgrind gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2 otf2-tools'
+    wanted='gcc g++ libc6-dev make valgrind gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2 otf2-tools'
     # Slurm on virtual nodes, and file systems that they share: tests/cluster.
     wanted="$wanted chromium slurm-wlm munge procps bindfs sshfs fuse3 libfuse3-dev openssh-sftp-server"
     # Other allocators, and the system calls of a process; for the second tier applications.

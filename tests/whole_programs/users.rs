@@ -1,7 +1,7 @@
 //! Several users trace into one folder of a site: none can read, rename or remove what is another's, and the group of the
 //! site reads all. What killed jobs leave root recovers for its user.
 
-use crate::support::{Case, On, Outcome, Test, Trace, binaries, companion, litter, process};
+use crate::support::{Case, On, Outcome, TARGET, Test, Trace, binaries, companion, litter, process};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs;
@@ -27,7 +27,12 @@ pub const TESTS: &[Test] = &[
 fn is_root() -> Result<(), String> {
     // SAFETY: takes nothing, and cannot fail.
     let is_root = unsafe { libc::geteuid() } == 0;
-    if is_root { Ok(()) } else { Err("no other users without root".to_owned()) }
+    let is_closed = |folder: &&Path| folder.metadata().is_ok_and(|folder| folder.mode() & 0o001 == 0);
+    match TARGET.ancestors().find(is_closed) {
+        _ if !is_root => Err("no other users without root".to_owned()),
+        Some(folder) => Err(format!("other users may not enter {}, in which this is built", folder.display())),
+        None => Ok(()),
+    }
 }
 
 fn has_no_log() -> Result<(), String> {

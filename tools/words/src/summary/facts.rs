@@ -398,9 +398,9 @@ impl Summary {
         self.is_little(self.gains_most_s)
     }
 
-    /// True if a gain, s, is a small share of the job: of one that mostly begins and ends twice as much is small.
+    /// True if a gain, s, is a small share of the job: of one that mostly begins and ends half as much more is small.
     pub(super) fn is_little(&self, gain_s: f64) -> bool {
-        let times = if self.share_beside() > 0.5 { 2.0 } else { 1.0 };
+        let times = if self.share_beside() > 0.5 { 1.5 } else { 1.0 };
         gain_s < times * LITTLE * self.seconds
     }
 

@@ -104,7 +104,7 @@ fn late(summary: &Summary, evidence: &Evidence) -> String {
         ranks.iter().zip(&lates).map(|(&rank, &late)| account.beside_its_waiters(rank, late)).collect();
     let mut all = Late::default();
     reasons.iter().for_each(|&late| all += late);
-    if is_preempted(&all) && alone_among(&waiting, Because::Preempted).is_none() {
+    if is_preempted(account, &all) && alone_among(&waiting, Because::Preempted).is_none() {
         return interrupted(summary, evidence);
     }
     if let Some(at) = alone(&waiting) {
@@ -230,9 +230,17 @@ fn alone_among(times: &[f64], because: Because) -> Option<usize> {
     alone(times).filter(|&at| because != Because::Preempted || times[at] >= PREEMPTED_ALONE * all)
 }
 
-/// True if most of the lateness is since ranks were preempted.
-fn is_preempted(late: &Late) -> bool {
-    late.interrupted_by.preempted > MOST * late.waiting_ns
+/// True if ranks were preempted for most of the lateness, and of what keeps the ranks from processors that is most.
+fn is_preempted(account: &Account, late: &Late) -> bool {
+    let is_most = |(because, _)| because == Because::Preempted;
+    late.interrupted_by.preempted > MOST * late.waiting_ns && off_of_all(account).largest().is_some_and(is_most)
+}
+
+/// The time that all ranks together lost off their processors.
+fn off_of_all(account: &Account) -> Off {
+    let mut all = Off::default();
+    off_ranks(account).values().for_each(|&off| all += off);
+    all
 }
 
 /// The ranks that were off their processors, in collective calls and outside of MPI calls.
@@ -240,8 +248,7 @@ fn interrupted(summary: &Summary, evidence: &Evidence) -> String {
     let account = evidence.account;
     let of_rank = off_ranks(account);
     let times: Vec<f64> = of_rank.values().map(Off::sum).collect();
-    let mut all = Off::default();
-    of_rank.values().for_each(|&off| all += off);
+    let all = off_of_all(account);
     let because = all.largest().map_or(Because::OffProcessor, |(because, _)| because);
     let rank = alone_among(&times, because).and_then(|at| of_rank.iter().nth(at));
     let off = rank.map_or(all, |(_, off)| *off);
