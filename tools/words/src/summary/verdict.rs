@@ -298,7 +298,7 @@ fn point_to_point(evidence: &Evidence) -> String {
     format!(
         "Rank {} is {} of its time in point-to-point calls that can wait{partner}.",
         waits.rank,
-        percent(waits.parts[RankPart::PointToPoint] / waits.parts.running())
+        percent(waits.parts[RankPart::PointToPoint] / waits.wall_ns)
     )
 }
 
@@ -508,8 +508,8 @@ mod tests {
             sentence(350.0, 300.0, [300.0, 300.0], true),
             format!("{whole}300 ms of it since that one slept: find the sleep, lock or file.")
         );
-        // Not for most of the time: 400 ms of the 700 ms in its account.
-        let plain = "Rank 0 is 57.1 % of its time in point-to-point calls that can wait, mostly for rank 1.";
+        // Not for most of the time.
+        let plain = "Rank 0 is 40.0 % of its time in point-to-point calls that can wait, mostly for rank 1.";
         assert_eq!(sentence(150.0, 150.0, [300.0, 300.0], true), plain);
     }
     #[test]
