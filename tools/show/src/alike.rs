@@ -1,5 +1,7 @@
 //! Texts that differ by numbers alone, as the names of a file for each step do.
 
+use std::collections::HashMap;
+
 /// The text with `*` in place of each number.
 pub fn without_numbers(text: &str) -> String {
     parts(text).map(|part| if is_number(part) { "*" } else { part }).collect()
@@ -31,6 +33,20 @@ pub fn common(texts: &[&str]) -> Option<String> {
         }
     }
     Some(common.into_iter().map(|(part, differs)| if differs { "*" } else { part }).collect())
+}
+
+/// Groups of one key, each at the place of its first; one without a key is a group by itself.
+pub fn grouped<'a, T>(all: &'a [T], key: impl Fn(&'a T) -> Option<&'a str>) -> Vec<Vec<&'a T>> {
+    let mut groups: Vec<Vec<&T>> = Vec::new();
+    let mut by_key: HashMap<&str, usize> = HashMap::new();
+    for one in all {
+        let next = groups.len();
+        match key(one).map_or(next, |key| *by_key.entry(key).or_insert(next)) {
+            group if group == next => groups.push(vec![one]),
+            group => groups[group].push(one),
+        }
+    }
+    groups
 }
 
 fn is_number(part: &str) -> bool {

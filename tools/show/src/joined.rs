@@ -1,7 +1,6 @@
 //! The rows of a table that are one: those of one key.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use crate::cell::Cell;
 use crate::{alike, text};
@@ -27,15 +26,7 @@ pub struct Row {
 
 /// The rows, each at the place of the first of its key, and whether any are of several.
 pub fn joined<'r>(rows: &'r [Row], columns: &[Joins]) -> (Vec<Cow<'r, [Cell]>>, bool) {
-    let mut groups: Vec<Vec<&Row>> = Vec::new();
-    let mut by_key: HashMap<&str, usize> = HashMap::new();
-    for row in rows {
-        let next = groups.len();
-        match row.key.as_deref().map_or(next, |key| *by_key.entry(key).or_insert(next)) {
-            group if group == next => groups.push(vec![row]),
-            group => groups[group].push(row),
-        }
-    }
+    let groups = alike::grouped(rows, |row| row.key.as_deref());
     let is_any = groups.iter().any(|group| group.len() > 1);
     let one = |group: Vec<&'r Row>| match group[..] {
         [row] => Cow::Borrowed(&row.cells[..]),

@@ -26,9 +26,6 @@ const RESTARTED: &[libc::c_long] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_pause,
 ];
 
-/// The calls that a stop does not end on a pipe, nor on a socket without a time limit (`SO_RCVTIMEO`): signal(7).
-const RECEIVES: [libc::c_long; 3] = [libc::SYS_read, libc::SYS_recvfrom, libc::SYS_recvmsg];
-
 /// Why there is no stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
@@ -91,7 +88,7 @@ pub fn thread(memory: Memory, tid: u32, maps: &[Map]) -> Result<Thread, Why> {
         let Some(Waits { call, first, registers, text }) = waits(memory.pid, tid)? else { break };
         // Of a thread that is stopped all registers are known. Some functions cannot be unwound without the frame pointer,
         // as those of MPI_Finalize of MPICH 5, which reads from a socket.
-        if RESTARTED.contains(&call) || RECEIVES.contains(&call) && receives_without_limit(memory.pid, first) {
+        if RESTARTED.contains(&call) || call == libc::SYS_read && waits_for_all(memory.pid, first) {
             break;
         }
         let stack = copy(memory, registers.sp, maps)?;
@@ -139,26 +136,40 @@ fn waits(pid: u32, tid: u32) -> Result<Option<Waits>, Why> {
     Ok(Some(Waits { call, first, registers: Registers { pc, sp, ..Registers::default() }, text }))
 }
 
-/// True if a descriptor of the process is a pipe, or a socket whose receiving has no time limit.
-fn receives_without_limit(pid: u32, descriptor: u64) -> bool {
+/// True if a stop does not change what read(2) returns from this descriptor of the process: of a pipe, and of a socket
+/// that has no time limit and is satisfied with one byte (signal(7), socket(7)). Else the read would end with EINTR, or
+/// with less than the socket waits for.
+fn waits_for_all(pid: u32, descriptor: u64) -> bool {
     let file = std::fs::read_link(format!("/proc/{pid}/fd/{descriptor}")).unwrap_or_default();
     let file = file.to_string_lossy();
     if !file.starts_with("socket:") {
         return file.starts_with("pipe:");
     }
-    // SAFETY: the calls take numbers, and the addresses of a time and of its length that outlive them. What the first
-    // two open is owned here alone.
-    unsafe {
-        let owned = |number: libc::c_long| (number >= 0).then(|| OwnedFd::from_raw_fd(number as RawFd));
-        let Some(process) = owned(libc::syscall(libc::SYS_pidfd_open, pid, 0)) else { return false };
-        let copy = libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), descriptor as libc::c_int, 0);
-        let Some(copy) = owned(copy) else { return false };
-        let mut limit: libc::timeval = std::mem::zeroed();
-        let mut length = size_of_val(&limit) as libc::socklen_t;
-        let (socket, at) = (copy.as_raw_fd(), (&raw mut limit).cast());
-        let code = libc::getsockopt(socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, at, &raw mut length);
-        code == 0 && (limit.tv_sec, limit.tv_usec) == (0, 0)
-    }
+    let Some(socket) = copy_of(pid, descriptor) else { return false };
+    let limit: Option<[libc::time_t; 2]> = option(&socket, libc::SO_RCVTIMEO);
+    let least: Option<libc::c_int> = option(&socket, libc::SO_RCVLOWAT);
+    limit == Some([0, 0]) && least == Some(1)
+}
+
+/// A descriptor of this process for the file of another one's.
+fn copy_of(pid: u32, descriptor: u64) -> Option<OwnedFd> {
+    // SAFETY: an open descriptor that nothing else here knows.
+    let owned = |number: libc::c_long| (number >= 0).then(|| unsafe { OwnedFd::from_raw_fd(number as RawFd) });
+    // SAFETY: takes numbers.
+    let process = owned(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
+    // SAFETY: takes numbers.
+    owned(unsafe { libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), descriptor as libc::c_int, 0) })
+}
+
+/// An option of a socket, of numbers.
+fn option<T: Copy + Default>(socket: &OwnedFd, name: libc::c_int) -> Option<T> {
+    let mut value = T::default();
+    let mut length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the socket is open; `value` and its length outlive the call, which writes no more than that, numbers.
+    let code = unsafe {
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, name, (&raw mut value).cast(), &raw mut length)
+    };
+    (code == 0).then_some(value)
 }
 
 /// The stack from its pointer to the end of what is mapped there.

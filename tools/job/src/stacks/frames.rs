@@ -4,14 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mpitrace_trace::call_site::{Frame, Site, called};
+use mpitrace_words::stack::CUT;
 
 /// The functions that call the one in which a program, or a thread of it, begins.
 #[rustfmt::skip]
 const BEFORE: [&str; 7] = [
     "_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "start_thread", "clone", "clone3",
 ];
-/// In place of the frames of a stack that could not be unwound to its beginning.
-pub const CUT: &str = "...";
 /// The interpreter of Python, in a library of its own or in the program.
 const PYTHON: [&str; 2] = ["libpython", "python"];
 /// The tracer and the libraries of MPI.

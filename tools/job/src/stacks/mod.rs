@@ -17,10 +17,10 @@ use std::path::Path;
 
 use mpitrace_live::process::Process;
 use mpitrace_trace::call_site::Resolver;
+use mpitrace_words::stack::is_cut;
 
 use capture::Thread;
 pub use capture::Why;
-use frames::CUT;
 use memory::{Map, Memory};
 use unwind::Stacks;
 
@@ -114,8 +114,7 @@ impl Namer {
             Err(why) => vec![Err(why.text())],
         };
         let is_whole = |stacks: &Vec<Result<Vec<String>, String>>| {
-            let is_cut = |frames: &Vec<String>| frames.first().is_none_or(|first| first == CUT);
-            stacks.iter().all(|stack| !stack.as_ref().is_ok_and(is_cut))
+            stacks.iter().all(|stack| !stack.as_ref().is_ok_and(|frames| is_cut(frames)))
         };
         let mut looks = (0..LOOKS).map(|_| look());
         let last = looks.next().unwrap_or_default();

@@ -76,16 +76,17 @@ fn a_process_that_has_ended_or_is_debugged_has_no_stack() {
     assert_eq!(Capture::take(&process, false).unwrap_err(), Why::Ended);
 }
 
-/// A program that reads from a socket or a pipe, with or without a time limit, says how its call ended.
+/// A program that reads from a pipe or a socket, also one with a time limit or that waits for more than a byte.
 #[test]
-fn a_call_that_receives_is_stopped_only_where_that_does_not_end_it() {
+fn a_thread_that_reads_is_stopped_only_where_that_does_not_end_the_call() {
     let script = "import os, socket, struct, sys\n\
                   one, other = socket.socketpair()\n\
                   if sys.argv[1] == 'limited':\n    \
                       one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack('ll', 1000, 0))\n\
+                  if sys.argv[1] == 'more':\n    one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 2)\n\
                   print('ready', flush=True)\n\
                   os.read(os.pipe()[0] if sys.argv[1] == 'pipe' else one.fileno(), 1)\n";
-    for (how, is_stopped) in [("socket", true), ("pipe", true), ("limited", false)] {
+    for (how, is_stopped) in [("socket", true), ("pipe", true), ("limited", false), ("more", false)] {
         let started = Command::new("python3").args(["-c", script, how]).stdout(Stdio::piped()).spawn();
         let Ok(child) = started else { return println!("skipped: no python3") };
         let mut reads = Running(child);

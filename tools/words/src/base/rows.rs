@@ -1,23 +1,12 @@
 //! Operations that are one row of a table: those on files or communicators whose names differ by a number that counts.
 
-use std::collections::HashMap;
-
 use mpitrace_show::alike;
 
 use super::description::Description;
 
 /// The operations of each row; the row with the most time first, equal ones in the order of their first.
 pub fn by_time<T>(all: &[T], description: impl Fn(&T) -> &Description, time_ns: impl Fn(&T) -> f64) -> Vec<Vec<&T>> {
-    let mut rows: Vec<Vec<&T>> = Vec::new();
-    let mut by_name: HashMap<String, usize> = HashMap::new();
-    for one in all {
-        let next = rows.len();
-        let row = description(one).row.as_ref().map_or(next, |row| *by_name.entry(row.clone()).or_insert(next));
-        if row == next {
-            rows.push(Vec::new());
-        }
-        rows[row].push(one);
-    }
+    let mut rows = alike::grouped(all, |one| description(one).row.as_deref());
     let time_ns = |row: &[&T]| row.iter().map(|one| time_ns(one)).sum::<f64>();
     rows.sort_by(|one, other| time_ns(other).total_cmp(&time_ns(one)));
     rows

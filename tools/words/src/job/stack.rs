@@ -4,6 +4,14 @@ use mpitrace_live::Snapshot;
 use mpitrace_show::text;
 use serde::Serialize;
 
+/// In place of the frames of a stack that could not be unwound to its beginning.
+pub const CUT: &str = "...";
+
+/// True if the frames do not reach to the beginning of the program.
+pub fn is_cut(frames: &[String]) -> bool {
+    frames.first().is_none_or(|first| first == CUT)
+}
+
 /// The stack of some ranks, by the keys of JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stack {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mpitrace_show::text;
 use serde::Serialize;
 
-use crate::job::stack::Stack;
+use crate::job::stack::{Stack, is_cut};
 
 /// A look at a rank.
 #[derive(Clone, Debug)]
@@ -104,11 +104,6 @@ impl Facts {
 /// The function of MPI that a stack ends in.
 fn in_mpi(frames: &[String]) -> Option<String> {
     frames.iter().rev().find(|frame| frame.starts_with("MPI")).cloned()
-}
-
-/// True if the frames do not reach to the beginning of the program: it may be in a function of MPI behind them.
-fn is_cut(frames: &[String]) -> bool {
-    frames.first().is_none_or(|first| first == "...")
 }
 
 #[cfg(test)]

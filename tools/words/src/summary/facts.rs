@@ -116,8 +116,8 @@ pub struct Summary {
     pub slow_cause: Option<SlowCause>,
     /// The losses, the largest first.
     pub losses: Vec<LossFacts>,
-    /// What the job would gain at most without any of the losses of the text, s: no more than all gains together, and no
-    /// more than the rank that loses least loses itself and lets others wait for.
+    /// The gain of the job at most without all losses of the text, s: the least, over the ranks, of what a rank loses
+    /// itself and of its work for which others wait, and no more than all gains together.
     pub gains_most_s: f64,
     /// The losses as in the text, by gain: one of all ranks where they are late in turns.
     #[serde(rename = "losses_by_gain")]
@@ -398,7 +398,8 @@ impl Summary {
         self.is_little(self.gains_most_s)
     }
 
-    /// True if a gain, s, is a small share of the job: of one that mostly begins and ends half as much more is small.
+    /// True if a gain, s, is a small share of the job. If MPI_Init and MPI_Finalize take most of the job, the limit is
+    /// 1.5 times as large: a few ms differ from run to run.
     pub(super) fn is_little(&self, gain_s: f64) -> bool {
         let times = if self.share_beside() > 0.5 { 1.5 } else { 1.0 };
         gain_s < times * LITTLE * self.seconds

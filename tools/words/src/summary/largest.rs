@@ -7,6 +7,7 @@ use mpitrace_analysis::account::{
 };
 
 use super::facts::{LossFacts, Summary};
+use super::together::is_passed_on;
 
 /// A loss below this share of the ranks' time is within the noise of most runs.
 pub(super) const WORTH: f64 = 0.01;
@@ -112,7 +113,6 @@ pub(super) fn lates(summary: &Summary, account: &Account) -> (Vec<u32>, Vec<Late
         let passed_on = of_messages(late.point_to_point_ns, off.to(late.point_to_point_ns * off.sum() / all.max(1.0)));
         *of_rank.entry(begins).or_default() += passed_on;
     }
-    let is_passed_on = |because| matches!(because, Some(Because::EarlierCall | Because::PointToPoint));
     for loss in summary.losses.iter().filter(|loss| is_passed_on(loss.loss.because) && loss.loss.message.is_none()) {
         let (ns, begins) = (loss.loss.ns, loss.begins_with());
         let late = loss.loss.rank.filter(|_| loss.loss.kind == LossKind::LateRank);

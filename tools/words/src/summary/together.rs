@@ -34,7 +34,7 @@ pub(super) fn most_s(account: &Account, single: &[&Loss], shown: &[(&Loss, &Gain
     let of_all: f64 = shown.iter().filter(of_no_rank).map(gain_s).sum();
     let of_rank = |rank: &RankAccount| {
         let works = |loss: &&&Loss| {
-            let is_lost_by_itself = loss.because.is_some_and(|because| because.is_off() || is_passed_on(because));
+            let is_lost_by_itself = loss.because.is_some_and(Because::is_off) || is_passed_on(loss.because);
             loss.late() == Some(rank.rank) && !is_lost_by_itself
         };
         let work_ns: f64 = single.iter().filter(works).map(|loss| loss.ns).sum();
@@ -45,8 +45,9 @@ pub(super) fn most_s(account: &Account, single: &[&Loss], shown: &[(&Loss, &Gain
     sum.min((least + of_all).max(largest))
 }
 
-fn is_passed_on(because: Because) -> bool {
-    matches!(because, Because::EarlierCall | Because::PointToPoint)
+/// True for a rank that is late since it waited itself.
+pub(super) fn is_passed_on(because: Option<Because>) -> bool {
+    matches!(because, Some(Because::EarlierCall | Because::PointToPoint))
 }
 
 #[cfg(test)]
