@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { STEPS = 120, SIDE = 1000, BYTES = 4 << 20 };
@@ -27,16 +28,27 @@ __attribute__((noinline)) static void by_columns(int times)
         for (int i = 0; i < SIDE * SIDE; i++) sum += matrix[i % SIDE * SIDE + i / SIDE]; /* columns */
 }
 
+/* The processor time of this thread, in s. */
+static double used(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* pack() and touch() take 10 ms of processor time, and so as many samples on a quick machine as on others. */
 __attribute__((noinline)) static void pack(void)
 {
-    for (int k = 0; k < 12; k++) memcpy(to, from + k, BYTES); /* copy */
+    for (double begin = used(); used() - begin < 0.01;)
+        for (int k = 0; k < 4; k++) memcpy(to, from + k, BYTES); /* copy */
 }
 
 __attribute__((noinline)) static void touch(void)
 {
     char *memory = mmap(NULL, 4 * BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     madvise(memory, 4 * BYTES, MADV_NOHUGEPAGE);
-    for (int k = 0; k < 4 * BYTES; k += 4096) memory[k] = 1; /* touch */
+    for (double begin = used(); used() - begin < 0.01; madvise(memory, 4 * BYTES, MADV_DONTNEED))
+        for (int k = 0; k < BYTES; k += 4096) memory[k] = 1; /* touch */
     munmap(memory, 4 * BYTES);
 }
 
