@@ -249,7 +249,9 @@ def test_a_damaged_trace_is_no_quiet_trace(trace, path, tmp_path):
     assert "incomplete" not in repr(trace)
     content = bytearray(path.read_bytes())
     damaged = tmp_path / "damaged.mpitrace"
-    for place in range(len(content) // 2, len(content) // 2 + 200):
+    # Parts are filled up to a page with zeros, which nobody reads.
+    begin = next(place for place in range(len(content) // 2, len(content)) if content[place] != 0)
+    for place in range(begin, begin + 200):
         content[place] ^= 0xFF
     damaged.write_bytes(content)
     with pytest.warns(mpitrace.TraceWarning, match=r"damaged.mpitrace: incomplete: the part of rank \d+ "):

@@ -1,62 +1,7 @@
 //! The frames of samples: what their texts say of a function.
 
-/// Libraries of the system and of mathematics, by the beginning of their file's name: the code of the program is what
-/// called them.
-const LIBRARIES: &[&str] = &[
-    "ld-",
-    "libc-",
-    "libc.",
-    "libdl",
-    "libm-",
-    "libm.",
-    "libmvec",
-    "libnuma",
-    "libpthread",
-    "librt", // the system
-    "libatomic",
-    "libc++",
-    "libgcc",
-    "libgfortran",
-    "libgomp",
-    "libiomp",
-    "libomp",
-    "libquadmath",
-    "libstdc++",
-    "libatlas",
-    "libblas",
-    "libblis",
-    "libfftw",
-    "liblapack",
-    "libmkl",
-    "libopenblas",
-    "libscalapack",
-    "libadios",
-    "libcrypto",
-    "libhdf5",
-    "libnetcdf",
-    "libsz",
-    "libz.",
-    "libzstd",
-];
-/// The MPI library and what it stands on.
-const MPI: &[&str] = &[
-    "libmpi",
-    "libpmpi",
-    "libopen-",
-    "mca_",
-    "libfabric",
-    "libpmix",
-    "libprrte",
-    "libucp",
-    "libuct",
-    "libucs",
-    "libucm",
-    "libpsm",
-    "libibverbs",
-    "libmlx",
-    "libhwloc",
-    "libevent",
-];
+use mpitrace_trace::call_site::libraries;
+
 /// The beginnings of names of functions of MPI, also where the library is part of the program.
 const MPI_NAMES: &[&str] = &["MPI_", "PMPI_", "mpi_", "pmpi_", "MPIR_", "MPID", "ompi_", "opal_"];
 
@@ -97,10 +42,10 @@ impl<'t> Frame<'t> {
         let begins = |text: &str, all: &[&str]| all.iter().any(|start| text.starts_with(start));
         // Without a symbol the text is the file and an offset.
         let module = file.filter(|_| line.is_none()).unwrap_or(text);
-        let is_library = begins(module, LIBRARIES) || begins(&name(function), STANDARD);
+        let is_library = libraries::is_common(module) || begins(&name(function), STANDARD);
         let kind = if text.starts_with('[') || is_library || function.starts_with("__vdso") {
             Kind::Other
-        } else if begins(module, MPI) || begins(function, MPI_NAMES) {
+        } else if libraries::is_of_mpi(module) || begins(function, MPI_NAMES) {
             Kind::Mpi
         } else {
             Kind::Program

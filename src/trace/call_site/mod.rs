@@ -7,6 +7,7 @@
 pub mod built;
 mod called;
 mod debug_file;
+pub mod libraries;
 mod module;
 mod name;
 mod resolver;

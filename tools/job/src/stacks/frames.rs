@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use mpitrace_trace::call_site::{Frame, Site, called};
+use mpitrace_trace::call_site::{Frame, Site, called, libraries};
 use mpitrace_words::stack::CUT;
 
 /// The functions that call the one in which a program, or a thread of it, begins.
@@ -70,7 +70,9 @@ pub fn sampled(site: &Site) -> (bool, Vec<String>) {
     if is_in(site, &PYTHON) {
         return (is_main, vec![PYTHON_FRAME.to_owned()]);
     }
-    match is_in(site, &MPI) || is_in(site, &SYSTEM) {
+    let module = site.module_name();
+    // The program's line that calls them counts, also where they have lines of their own.
+    match libraries::is_common(module) || libraries::is_of_mpi(module) {
         true => (false, vec![of_library(site)]),
         false => {
             let last = if site.line.is_none() { of_library(site) } else { of_site(site) };
@@ -79,9 +81,10 @@ pub fn sampled(site: &Site) -> (bool, Vec<String>) {
     }
 }
 
-/// The function with its library, where it is of one, so that it is told from the functions of the program.
+/// The function with its library, where it is of one, so that it is told from the functions of the program. Of inlined
+/// functions it is the one that the library has.
 fn of_library(site: &Site) -> String {
-    match &site.symbol {
+    match symbols(site).last() {
         Some(symbol) if site.module_name().contains(".so") => format!("{symbol} ({})", site.module_name()),
         _ => of_site(site),
     }
@@ -229,6 +232,11 @@ mod tests {
         assert_eq!(texts("/l/libown.so.1", "f", 7), "f (a.c:7)");
         assert_eq!(texts("/l/libown.so.1", "f", 0), "f (libown.so.1)");
         assert_eq!(texts("/l/libc.so.6", "memcpy", 9), "memcpy (libc.so.6)", "also with debug data");
+        assert_eq!(texts("/l/libm.so.6", "exp", 9), "exp (libm.so.6)");
+        assert_eq!(texts("/l/libopen-pal.so.40", "opal_progress", 9), "opal_progress (libopen-pal.so.40)");
+        let inlined = Frame { symbol: "sin".to_owned(), file: Some("s_sin.c".to_owned()), line: Some(207) };
+        let within = Site { inlined: vec![inlined], ..(*site("/l/libm.so.6", "set_rounding", 9)).clone() };
+        assert_eq!(sampled(&within).1, ["sin (libm.so.6)"]);
         assert_eq!(texts("/l/libmpi.so.40", "PMPI_Wait", 0), "PMPI_Wait (libmpi.so.40)");
         assert_eq!(texts("/l/libc.so.6", "", 0), "libc.so.6+0x10");
     }
