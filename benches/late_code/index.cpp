@@ -34,7 +34,7 @@ int main(int argc, char **argv)
     bool is_uneven = argc > 1 && std::atoi(argv[1]) == 1 && rank == size - 1;
     store::Index index;
     double sum = 0, all = 0;
-    for (int step = 0; step < 60; step++) {
+    for (int step = 0; step < 150; step++) {
         index.insert(is_uneven ? 30000 : 1000, step);
         sum += sum_of(step);
         MPI_Reduce(&sum, &all, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);

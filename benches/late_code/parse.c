@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STEPS = 60, NUMBERS = 60000, WIDTH = 12 };
+enum { STEPS = 150, NUMBERS = 100000, WIDTH = 12 };
 
 static char text[NUMBERS * WIDTH + 1];
 static double numbers[NUMBERS];

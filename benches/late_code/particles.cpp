@@ -37,7 +37,7 @@ int main(int argc, char **argv)
     std::vector<std::unique_ptr<Particle>> particles;
     for (int k = 0; k < (is_uneven && rank == 0 ? 200000 : 60000); k++) particles.push_back(std::make_unique<Electron>());
     double field = 0, from = 0;
-    for (int step = 0; step < 60; step++) {
+    for (int step = 0; step < 150; step++) {
         push_all(particles, field);
         MPI_Sendrecv(&field, 1, MPI_DOUBLE, (rank + 1) % size, 1, &from, 1, MPI_DOUBLE, (rank + size - 1) % size, 1,
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);

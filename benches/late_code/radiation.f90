@@ -40,7 +40,7 @@ program radiation
     cells = merge(20000, 1000, rank == 1 .and. word == "1")
     field = 0
     heat = 0
-    do step = 1, 60
+    do step = 1, 150
         call advect(field)
         call shine(cells, heat)
         call MPI_Allreduce(heat, all, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, failed)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { STEPS = 60, POINTS = 400000 };
+enum { STEPS = 150, POINTS = 400000 };
 
 static double field[POINTS];
 static int ends[2];

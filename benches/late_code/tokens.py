@@ -22,7 +22,7 @@ def count(words):
 def main():
     world = MPI.COMM_WORLD
     ready = words_of(TEXT)
-    for step in range(60):
+    for step in range(150):
         shares = None
         if world.rank == 0:
             words = ready

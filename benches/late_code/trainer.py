@@ -11,7 +11,7 @@ import time
 
 from mpi4py import MPI
 
-STEPS = 60
+STEPS = 150
 
 
 def read_batch(fault, rank):

@@ -22,9 +22,9 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     int times = argc > 1 && std::atoi(argv[1]) == 1 && rank == 0 ? 80 : 20;
     std::uint32_t sum = 0, all = 0;
-    for (int step = 0; step < 60; step++) {
+    for (int step = 0; step < 150; step++) {
         std::thread worker(compress, times);
-        worker.join();
+        worker.join(); // late: where the thread itself is not sampled
         sum += data[0];
         MPI_Allreduce(&sum, &all, 1, MPI_UINT32_T, MPI_SUM, MPI_COMM_WORLD);
     }

@@ -239,7 +239,8 @@ impl<'s> Features<'s> {
         // Several of the functions that it calls, where none of its lines has most of the time.
         let is_inside = |feature: &usize| {
             let mut with = self.of_group.iter().filter(|of_group| of_group.contains(feature)).peekable();
-            *feature != most && with.peek().is_some() && with.all(|of_group| of_group.contains(&most))
+            let is_deeper = self.depth[*feature] > self.depth[most];
+            is_deeper && with.peek().is_some() && with.all(|of_group| of_group.contains(&most))
         };
         if self.place(most, observed).ns < MOST * differences[most] {
             self.add_apart(&mut named, noticeable.iter().copied().filter(is_inside).collect(), &order);
@@ -298,6 +299,15 @@ impl<'s> Features<'s> {
             of_line.ns += ns;
             *of_line.callers.entry(caller).or_default() += ns;
             *of_line.called.entry(chain.called.filter(|_| at + 1 == calls.len())).or_default() += ns;
+        }
+        // Of some samples of Python only the function is known: where these are most, so is the line.
+        let has_line = |frame: &u32| self.stacks.has_line[*frame as usize];
+        let [known, all] = [true, false].map(|only_known| {
+            let counted = lines.iter().filter(|(frame, _)| !only_known || has_line(frame));
+            counted.map(|(_, line)| line.ns).sum::<f64>()
+        });
+        if known >= MOST * all {
+            lines.retain(|frame, _| has_line(frame));
         }
         let most = lines.into_iter().max_by(|one, other| one.1.ns.total_cmp(&other.1.ns).then(other.0.cmp(&one.0)));
         let (frame, OfLine { ns, callers, called }) = most.unwrap_or_default();
@@ -363,6 +373,19 @@ mod tests {
         assert_eq!(named, [("extra".to_owned(), 4, Some(3), 1.0)]);
         assert_eq!((contrast.samples, contrast.longer_ns), ([60, 90], 30.0 * 2e7), "none of those in MPI");
         assert!(contrast.found[0].p <= 0.01);
+    }
+
+    #[test]
+    fn a_line_is_named_where_it_is_known_of_most_samples() {
+        let frames = ["main (a.py:3)", "step (a.py:9)", "step (a.py)", "step (a.py:12)"].map(str::to_owned).to_vec();
+        let samples = Samples { frames, stacks: vec![(0, 0), (1, 1), (1, 2), (1, 3)], ..Samples::default() };
+        let named = |stacks: &[u32]| {
+            let units: Vec<Unit> = (0..60).map(|row| unit(&[stacks[row % stacks.len()]], &[], 1)).collect();
+            let found = contrast(&Stacks::new(&samples), &units.iter().collect::<Vec<&Unit>>()).found;
+            found.into_iter().map(|one| samples.frames[one.call.frame as usize].clone()).collect::<Vec<String>>()
+        };
+        assert_eq!(named(&[2, 2, 4, 4, 4, 3, 3, 3, 3]), ["step (a.py:12)"]);
+        assert_eq!(named(&[2, 3, 3, 3]), ["step (a.py)"]);
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub enum Kind {
     Program,
     /// A function of the MPI library.
     Mpi,
+    /// A function of Python in a library.
+    PythonLibrary,
     /// Any other library, the kernel, the interpreter of Python.
     Other,
 }
@@ -43,7 +45,9 @@ impl<'t> Frame<'t> {
         // Without a symbol the text is the file and an offset.
         let module = file.filter(|_| line.is_none()).unwrap_or(text);
         let is_library = libraries::is_common(module) || begins(&name(function), STANDARD);
-        let kind = if text.starts_with('[') || is_library || function.starts_with("__vdso") {
+        let kind = if file.is_some_and(|file| file.starts_with("python") && file.contains('/')) {
+            Kind::PythonLibrary
+        } else if text.starts_with('[') || is_library || function.starts_with("__vdso") {
             Kind::Other
         } else if libraries::is_of_mpi(module) || begins(function, MPI_NAMES) {
             Kind::Mpi
@@ -70,6 +74,8 @@ pub fn name(function: &str) -> String {
     for (at, sign) in function.char_indices() {
         match sign {
             _ if depth == 0 && signs.contains(&at) => name.push(sign),
+            // A name of Python, as `<module>` and `f.<lambda>`.
+            '<' if depth == 0 && (at == 0 || function[..at].ends_with('.')) => name.push(sign),
             '<' => depth += 1,
             '>' if depth > 0 => depth -= 1,
             '(' if depth == 0 => break,
@@ -100,6 +106,8 @@ mod tests {
             ("Field::operator<(Field const&) const", "Field::operator<"),
             ("(anonymous namespace)::step(int)", "{anonymous}::step"),
             ("[python]", "[python]"),
+            ("<module>", "<module>"),
+            ("f.<lambda>", "f.<lambda>"),
         ] {
             assert_eq!(name(function), expected, "{function}");
         }
@@ -120,7 +128,9 @@ mod tests {
         assert_eq!(frame("Pair::compute (liblammps.so.0)").0, Kind::Program);
         assert_eq!(frame("main"), (Kind::Program, "main", None, None));
         assert_eq!(frame("app+0x1c0"), (Kind::Program, "app+0x1c0", None, None));
-        for text in ["memcpy (libc.so.6)", "libm.so.6+0x1c", "[kernel]", "[python]", "dgemm_ (libopenblas.so.0)"] {
+        assert_eq!(frame("findall (python3.11/re/__init__.py:240)").0, Kind::PythonLibrary);
+        let texts = ["memcpy (libc.so.6)", "libm.so.6+0x1c", "[kernel]", "[python]", "dgemm_ (libopenblas.so.0)"];
+        for text in texts {
             assert_eq!(frame(text).0, Kind::Other, "{text}");
         }
         for text in ["progress (libopen-pal.so.40)", "PMPI_Wait (libmpi.so.40)", "MPIR_Wait", "MPI_Send (comm.c:9)"] {

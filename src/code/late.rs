@@ -9,17 +9,20 @@ use mpitrace_analysis::run::Run;
 use mpitrace_trace::calls::samples::RunSamples;
 use serde::Serialize;
 
+use crate::asleep::{asleep, is_of};
 use crate::contrast::{Contrast, Found, contrast};
-use crate::frame::Frame;
+use crate::frame::{Frame, name};
 use crate::longest::longest;
 use crate::stacks::Stacks;
-use crate::windows::{Unit, Windows};
+use crate::windows::{Of, Unit, Windows};
 
 const NS: f64 = 1e9;
 /// The samples have to show the lateness: between this share of it and its inverse, ...
 const SHOWN: f64 = 1.0 / 3.0;
 /// ... and so many samples more or less.
 const SLACK: f64 = 4.0;
+/// A thread that is asleep waits for other threads of its rank if these run the program for this share of that time.
+const BY_THREADS: f64 = 2.0 / 3.0;
 /// A rank with a smaller share of the lateness of several is not named.
 const TAKES_PART: f64 = 0.05;
 
@@ -44,8 +47,11 @@ pub struct CodeOfLoss {
     pub seconds: f64,
     /// The share of the time by which the late ranks compute, or sleep, longer, 0 to 1.
     pub share: f64,
-    /// The probability of such a difference by sampling alone, corrected for the number of functions.
-    pub p: f64,
+    /// True: other threads of the ranks run it, for which that of MPI_Init waits, or it waits for them there.
+    pub of_threads: bool,
+    /// The probability of such a difference by sampling alone, corrected for the number of functions; `null`: the ranks
+    /// are not compared with others.
+    pub p: Option<f64>,
 }
 
 /// The place in which ranks wait.
@@ -68,21 +74,24 @@ struct Arrivals {
 /// The code of each of the losses of a run ([`Run::losses`]), in their order; none where the samples do not support it.
 pub fn code_of_losses(run: &Run, samples: &RunSamples) -> Vec<Vec<CodeOfLoss>> {
     let stacks = Stacks::new(&samples.samples);
-    let windows = [false, true].map(|asleep| Windows::new(&run.trace, samples, asleep));
-    let mut arrivals: HashMap<(Place, bool), Arrivals> = HashMap::new();
-    let mut known: HashMap<(Place, bool, Option<u32>), (Contrast, f64)> = HashMap::new();
-    let of_loss = |loss: &Loss| {
+    let windows = [Of::Thread, Of::Asleep, Of::Others].map(|whose| (whose, Windows::new(&run.trace, samples, whose)));
+    let mut arrivals: HashMap<(Place, Of), Arrivals> = HashMap::new();
+    let mut known: HashMap<(Place, Of, Option<u32>), (Contrast, f64)> = HashMap::new();
+    let mut of_samples = |loss: &Loss, whose: Of| {
         let Some((place, rank)) = place_of(loss) else { return Vec::new() };
-        let asleep = loss.because == Some(Because::Asleep);
-        let of_kind = &windows[usize::from(asleep)];
-        let at_place = arrivals.entry((place, asleep)).or_insert_with(|| Arrivals::new(run, of_kind, place));
-        let (found, waiting) = known.entry((place, asleep, rank)).or_insert_with(|| {
+        let of_kind = windows.iter().find(|(of, _)| *of == whose).map(|(_, windows)| windows).expect("all kinds");
+        let at_place = arrivals.entry((place, whose)).or_insert_with(|| Arrivals::new(run, of_kind, place));
+        let (found, waiting) = known.entry((place, whose, rank)).or_insert_with(|| {
             let units = at_place.of_rank(run, rank, loss);
             (contrast(&stacks, &units), at_place.waiting_ranks(run, rank))
         });
         let longer_ns = loss.ns / waiting.max(1.0);
         let slack = SLACK * units_period(&at_place.units);
-        let is_shown = found.longer_ns >= SHOWN * longer_ns - slack && found.longer_ns <= longer_ns / SHOWN + slack;
+        let is_shown = match whose {
+            // Several may run at a time.
+            Of::Others => found.longer_ns >= BY_THREADS * longer_ns,
+            _ => found.longer_ns >= SHOWN * longer_ns - slack && found.longer_ns <= longer_ns / SHOWN + slack,
+        };
         let ranks = rank.map_or_else(|| at_place.late_ranks(run, loss), |rank| vec![rank]);
         let code = |one: &Found| {
             let Frame { function, file, line, .. } = Frame::parse(&samples.samples.frames[one.call.frame as usize]);
@@ -96,10 +105,43 @@ pub fn code_of_losses(run: &Run, samples: &RunSamples) -> Vec<Vec<CodeOfLoss>> {
                 longer_seconds: longer_ns / NS,
                 seconds: one.share * longer_ns / NS,
                 share: one.share,
-                p: one.p,
+                of_threads: whose == Of::Others
+                    || whose == Of::Asleep
+                        && one.called.is_some_and(|called| is_join(&samples.samples.frames[called as usize])),
+                p: Some(one.p),
             }
         };
         if is_shown { found.found.iter().map(code).collect() } else { Vec::new() }
+    };
+    let all_asleep = &windows[1].1;
+    let of_sleep = |loss: &Loss| {
+        let found = asleep(&run.trace, &stacks, all_asleep, loss)?;
+        // A loss is the sum over its ranks.
+        let slack = SLACK * found.ranks.len() as f64 * all_asleep.period_ns();
+        let is_shown = found.ns >= SHOWN * loss.ns - slack && found.ns <= loss.ns / SHOWN + slack;
+        let text = |frame: u32| samples.samples.frames[frame as usize].as_str();
+        let Frame { function, file, line, .. } = Frame::parse(text(found.frame));
+        is_shown.then(|| CodeOfLoss {
+            ranks: found.ranks,
+            function: function.to_owned(),
+            file: file.map(str::to_owned),
+            line,
+            caller: found.caller.map(|caller| text(caller).to_owned()),
+            called: found.called.map(|called| function_of(text(called))),
+            longer_seconds: loss.ns / NS,
+            seconds: found.share * loss.ns / NS,
+            share: found.share,
+            of_threads: found.called.is_some_and(|called| is_join(text(called))),
+            p: None,
+        })
+    };
+    let of_loss = |loss: &Loss| match loss.because {
+        _ if is_of(loss) => of_sleep(loss).into_iter().collect(),
+        Some(Because::Asleep) => {
+            let of_threads = of_samples(loss, Of::Others);
+            if of_threads.is_empty() { of_samples(loss, Of::Asleep) } else { of_threads }
+        }
+        _ => of_samples(loss, Of::Thread),
     };
     run.losses().all.iter().map(of_loss).collect()
 }
@@ -108,6 +150,18 @@ pub fn code_of_losses(run: &Run, samples: &RunSamples) -> Vec<Vec<CodeOfLoss>> {
 fn function_of(frame: &str) -> String {
     let name = Frame::parse(frame).function;
     name.strip_prefix("__GI_").unwrap_or(name).trim_start_matches('_').to_owned()
+}
+
+/// True if this function of a library waits for other threads of the process to end their work.
+fn is_join(frame: &str) -> bool {
+    const OPENMP: [&str; 3] = ["libgomp", "libiomp", "libomp"];
+    let library = Frame::parse(frame).file.unwrap_or_default();
+    let function = name(&function_of(frame));
+    // In the GNU C library it is `__pthread_clockjoin_ex` that sleeps.
+    let is_join = function.starts_with("pthread_") && function.contains("join");
+    is_join
+        || ["std::thread::join", "thrd_join"].contains(&function.as_str())
+        || OPENMP.iter().any(|start| library.starts_with(start))
 }
 
 /// Where others wait because a rank computes, or sleeps, for longer, and which; `None` within: several in turns.
@@ -192,5 +246,24 @@ impl Arrivals {
         ranks.retain(|rank| !loss.except.contains(rank));
         ranks.sort_unstable();
         ranks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_join_is_told_from_other_sleeps() {
+        for join in [
+            "std::thread::join() (libstdc++.so.6)",
+            "__pthread_clockjoin_ex (libc.so.6)",
+            "GOMP_parallel (libgomp.so.1)",
+        ] {
+            assert!(is_join(join), "{join}");
+        }
+        for other in ["usleep (libc.so.6)", "std::thread::detach() (libstdc++.so.6)", "join (libown.so)", "flock"] {
+            assert!(!is_join(other), "{other}");
+        }
     }
 }

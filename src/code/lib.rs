@@ -10,6 +10,7 @@
 //! Samples in the MPI library are no code of the program. What a library does (`memcpy`, `malloc`, a BLAS) counts for
 //! the line of the program that called it.
 
+mod asleep;
 mod contrast;
 mod counted;
 mod frame;

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::frame::Frame;
 use crate::stacks::{Chain, Stacks};
-use crate::windows::Windows;
+use crate::windows::{Of, Windows};
 
 /// A function is named with so many samples, ...
 const FEWEST: usize = 5;
@@ -56,7 +56,7 @@ impl<'s> Places<'s> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(trace: &Trace, samples: &'s RunSamples) -> Places<'s> {
-        let (stacks, windows) = (Stacks::new(&samples.samples), Windows::new(trace, samples, false));
+        let (stacks, windows) = (Stacks::new(&samples.samples), Windows::new(trace, samples, Of::Thread));
         Places { samples, stacks, windows }
     }
 

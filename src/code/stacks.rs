@@ -36,6 +36,8 @@ pub struct Chain {
 pub struct Stacks {
     /// By the number of the stack, [`EMPTY`] included.
     pub chains: Vec<Chain>,
+    /// By frame: true if its line is known.
+    pub has_line: Vec<bool>,
 }
 
 impl Stacks {
@@ -54,7 +56,9 @@ impl Stacks {
             chain.in_kernel |= samples.frames[frame as usize] == KERNEL;
             match of.kind {
                 _ if chain.in_kernel => {}
-                Kind::Program => {
+                // Callers in Python are not known where it runs: then a library's function is better than none.
+                Kind::PythonLibrary if !chain.calls.is_empty() => chain.called = chain.called.or(Some(frame)),
+                Kind::Program | Kind::PythonLibrary => {
                     chain.calls.push(Call { function: number(of), frame });
                     // The operator of a reduction.
                     (chain.in_mpi, chain.called) = (false, None);
@@ -64,7 +68,7 @@ impl Stacks {
             }
             chains.push(chain);
         }
-        Stacks { chains }
+        Stacks { chains, has_line: frames.iter().map(|frame| frame.line.is_some()).collect() }
     }
 
     /// The functions on a stack, by its number among those of the samples.

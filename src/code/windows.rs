@@ -14,7 +14,18 @@ pub struct Taken {
     pub ns: f64,
 }
 
-/// The samples of the thread of each rank that called MPI_Init, by part, in the order of time.
+/// Which samples are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Of {
+    /// Those of the processor time of the thread that called MPI_Init.
+    Thread,
+    /// Those of this thread while it was asleep.
+    Asleep,
+    /// Those of the processor time of all other threads.
+    Others,
+}
+
+/// The samples of the threads of each rank, by part, in the order of time.
 #[derive(Debug, Default)]
 pub struct Windows {
     parts: Vec<Vec<Taken>>,
@@ -36,17 +47,16 @@ pub struct Unit {
 }
 
 impl Windows {
-    /// Takes the samples of the processor time, or of threads that were asleep.
-    pub fn new(trace: &Trace, run: &RunSamples, asleep: bool) -> Windows {
+    pub fn new(trace: &Trace, run: &RunSamples, whose: Of) -> Windows {
         let mut parts = vec![Vec::new(); trace.parts.len()];
-        let (ticks, threads) = match asleep {
-            true => (&run.asleep, &run.samples.asleep),
-            false => (&run.threads, &run.samples.threads),
+        let (ticks, threads) = match whose {
+            Of::Asleep => (&run.asleep, &run.samples.asleep),
+            Of::Thread | Of::Others => (&run.threads, &run.samples.threads),
         };
         for ((part, ticks), thread) in ticks.iter().zip(threads) {
             let of = &trace.parts[*part];
             let main = of.threads().get(of.main_thread() as usize);
-            if main.is_some_and(|main| main.tid == thread.tid) {
+            if main.is_some_and(|main| (main.tid == thread.tid) == (whose != Of::Others)) {
                 let taken = |(tick, (_, stack)): (&u64, &(u64, u32))| Taken {
                     tick: *tick,
                     stack: *stack,
@@ -57,6 +67,16 @@ impl Windows {
         }
         parts.iter_mut().for_each(|taken: &mut Vec<Taken>| taken.sort_by_key(|one| one.tick));
         Windows { parts }
+    }
+
+    /// All samples of a part.
+    pub fn of_part(&self, part: usize) -> &[Taken] {
+        &self.parts[part]
+    }
+
+    /// The longest time that a sample stands for, ns.
+    pub fn period_ns(&self) -> f64 {
+        self.parts.iter().flatten().map(|taken| taken.ns).fold(0.0, f64::max)
     }
 
     pub fn within(&self, before: Before) -> &[Taken] {

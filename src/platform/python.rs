@@ -158,20 +158,25 @@ impl Layout {
             return None;
         }
         let code = self.code(memory, frame)?;
-        let [file, name, table] = self.names.map(|offset| word(memory, code, offset));
-        let table = table?;
+        let [file, name, _] = self.names.map(|offset| word(memory, code, offset));
+        let line = self.line(memory, code, self.counter(memory, frame)?)?;
+        Some(PythonPlace { file: self.text(memory, file?)?, name: self.text(memory, name?)?, line })
+    }
+
+    /// The line of a code at the address of an instruction; before 3.11 at its number. `Some(None)`: it has none.
+    pub fn line(&self, memory: &impl Memory, code: u64, counter: u64) -> Option<Option<i64>> {
+        let [_, _, table] = self.names;
+        let table = word(memory, code, table)?;
         let length = word(memory, table, BYTES[0])?.min(1 << 20) as usize;
         let table = memory.read(table.wrapping_add(BYTES[1]), length)?;
         let first = i64::from(word(memory, code, self.first_line)? as u32);
-        let counter = self.counter(memory, frame)?;
-        let line = match self.lines {
+        Some(match self.lines {
             Lines::Changes => Some(by_changes(&table, first, counter)),
             Lines::Ranges => by_ranges(&table, first, counter * 2),
             Lines::Locations => {
                 by_locations(&table, first, counter.wrapping_sub(code.wrapping_add(self.instructions)) / 2)
             }
-        };
-        Some(PythonPlace { file: self.text(memory, file?)?, name: self.text(memory, name?)?, line })
+        })
     }
 
     /// A string of Python.

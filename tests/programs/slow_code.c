@@ -1,9 +1,11 @@
 /* One rank is late in most of 120 steps, each with an MPI_Allreduce, because of one line of the program:
  * `slow_code columns`: rank 1 reads a matrix by columns, beside much work that all ranks have; `copy`: the last rank
  * copies in a library; `touch`: rank 1 touches new memory; `turns`: the ranks in turns, 10 steps each; `sleep`: rank 0 sleeps;
- * `end`: rank 1 works before MPI_Finalize; `even`: none. */
+ * `end`: rank 1 works before MPI_Finalize; `alike`: all sleep; `join`: rank 1 waits for a thread of its own; `even`:
+ * none. */
 #define _GNU_SOURCE
 #include <mpi.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -57,6 +59,19 @@ __attribute__((noinline)) static void write_output(void)
     usleep(30000); /* sleep */
 }
 
+static void *reads(void *times)
+{
+    by_columns(*(int *)times);
+    return NULL;
+}
+
+__attribute__((noinline)) static void wait_for(int times)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, reads, &times) != 0) exit(1);
+    pthread_join(thread, NULL); /* join */
+}
+
 __attribute__((noinline)) static void step(const char *fault, int rank, int size, int k)
 {
     by_rows(2);
@@ -65,6 +80,8 @@ __attribute__((noinline)) static void step(const char *fault, int rank, int size
     if (strcmp(fault, "copy") == 0 && rank == size - 1) pack();
     if (strcmp(fault, "touch") == 0 && rank == 1) touch();
     if (strcmp(fault, "sleep") == 0 && rank == 0) write_output();
+    if (strcmp(fault, "alike") == 0) write_output();
+    if (strcmp(fault, "join") == 0 && rank == 1) wait_for(4);
 }
 
 int main(int argc, char **argv)

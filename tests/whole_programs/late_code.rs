@@ -18,13 +18,15 @@ pub const TESTS: &[Test] = &[
 /// Runs of each fault: a busy machine may hide what a rank does.
 const TRIES: usize = 4;
 /// The faults, the function and the mark of the line, and the rank that is late; in turns several are.
-const FAULTS: [(&str, &str, &str, Option<u64>); 6] = [
+const FAULTS: [(&str, &str, &str, Option<u64>); 8] = [
     ("columns", "by_columns", "columns", Some(1)),
     ("turns", "by_columns", "columns", None),
     ("copy", "pack", "copy", Some(1)),
     ("touch", "touch", "touch", Some(1)),
     ("sleep", "write_output", "sleep", Some(0)),
     ("end", "by_columns", "columns", Some(1)),
+    ("alike", "write_output", "sleep", None),
+    ("join", "wait_for", "join", Some(1)),
 ];
 
 /// A trace of slow_code.c with this fault, as `run` makes it with these options.
@@ -73,6 +75,7 @@ fn named(case: &Case) {
             let first: Vec<&str> = shown.lines().take(3).collect();
             if sentence.contains(&place) && is_rank {
                 assert!(first.join(" ").replace("  ", "").contains(function), "{shown}");
+                assert_eq!(sentence.contains(" for its other threads "), fault == "join", "{sentence}");
                 (right, count[0]) = (right + 1, count[0] + 1);
                 break;
             }

@@ -15,6 +15,10 @@ use super::memory::{Map, Memory};
 const MOST: usize = 4096;
 /// The files of Python's own code begin so.
 const FROZEN: &str = "<frozen";
+/// Modules of Python and of others lie in a folder of this name.
+const LIBRARY: &str = "/lib/python";
+/// Code within a function that has no name of its own: it is the function's. The last one may be called by others.
+const NAMELESS: [&str; 4] = ["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"];
 
 /// An interpreter in another process.
 pub struct Interpreter {
@@ -29,8 +33,8 @@ pub struct Interpreter {
     /// The type of code, and the loop that runs it.
     code_type: u64,
     evaluate: Range<u64>,
-    /// The file and the name of a code, and its function; `None`: one of Python's own.
-    known: HashMap<u64, ([u64; 2], Option<Arc<str>>)>,
+    /// Where the file and the name of a code are, and the name and the file; `None`: one of Python's own.
+    known: HashMap<u64, ([u64; 2], Option<[Arc<str>; 2]>)>,
 }
 
 /// The findings of `read` in the interpreter of a process by the ranges of its symbols.
@@ -73,8 +77,8 @@ impl Interpreter {
         })
     }
 
-    /// The function of Python that the interpreter's loop runs in a sample, as `Solver.step (solver.py)`, by an address
-    /// in the loop and the bytes of the loop's frame. `None`: it is not known, or the address is not in the loop.
+    /// The function of Python that the interpreter's loop runs in a sample, as `Solver.step (solver.py:12)`, by an
+    /// address in the loop and the bytes of the loop's frame. The line is known where the loop has called nothing. `None`: it is not known, or the address is not in the loop.
     ///
     /// The loop of 3.11 keeps the address of the function's first instruction in its frame, and code is seldom freed:
     /// it can be read after the sample was taken. Callers in Python are not in the frame. Until the loop has begun the
@@ -96,20 +100,27 @@ impl Interpreter {
         }
         let first = code.wrapping_add(self.layout.instructions);
         let behind = first.wrapping_add(2 * self.word(code, 16)?.min(1 << 30));
-        if registers.is_some_and(|all| !words(all).any(|word| (first..behind).contains(&word))) {
+        let within = |all| words(all).filter(|word| (first..behind).contains(word)).collect::<Vec<u64>>();
+        let pointers = registers.map(within);
+        if pointers.as_ref().is_some_and(Vec::is_empty) {
             return None;
         }
         let names = [self.word(code, self.layout.names[0])?, self.word(code, self.layout.names[1])?];
-        match self.known.get(&code) {
-            Some((known, name)) if *known == names => name.clone(),
+        let known = match self.known.get(&code) {
+            Some((known, texts)) if *known == names => texts.clone(),
             _ => {
                 let [file, name] = names.map(|name| self.layout.text(&self.memory, name));
                 let (file, name) = (file?, name?);
-                let name = (!file.starts_with(FROZEN)).then(|| format!("{name} ({})", last_of(&file)).into());
-                self.known.insert(code, (names, name.clone()));
-                name
+                let texts = (!file.starts_with(FROZEN)).then(|| [name.into(), file.into()]);
+                self.known.insert(code, (names, texts.clone()));
+                texts
             }
-        }
+        };
+        let [name, file] = known?;
+        // The loop has gone on to the next instruction, or is at one.
+        let last = pointers.iter().flatten().filter(|pointer| **pointer > first).max();
+        let line = last.and_then(|next| self.layout.line(&self.memory, code, next - 2)?);
+        Some(text(&name, &file, line).into())
     }
 
     /// The frames of a thread of the process, the outermost first; none where it runs no Python.
@@ -133,15 +144,47 @@ impl Interpreter {
     /// `Solver.step (solver.py:12)`.
     fn frame(&self, frame: u64) -> Option<String> {
         let place = self.layout.place(&self.memory, frame).filter(|place| !place.file.starts_with(FROZEN))?;
-        let line = place.line.map(|line| format!(":{line}")).unwrap_or_default();
-        Some(format!("{} ({}{line})", place.name, last_of(&place.file)))
+        // The frame below it has the function's line.
+        if NAMELESS[..3].iter().any(|nameless| place.name.ends_with(nameless)) {
+            return None;
+        }
+        Some(text(&place.name, &place.file, place.line))
     }
 }
 
-fn last_of(file: &str) -> &str {
-    file.rsplit('/').next().unwrap_or(file)
+/// `Solver.step (solver.py:12)`; of a library with its folders, as `findall (python3.11/re/__init__.py:240)`.
+fn text(name: &str, file: &str, line: Option<i64>) -> String {
+    let mut name = name;
+    while let Some(rest) = NAMELESS.iter().find_map(|nameless| name.strip_suffix(nameless)) {
+        name = rest.strip_suffix(".<locals>.").unwrap_or("<module>");
+    }
+    let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+    let file = match file.rfind(LIBRARY) {
+        Some(at) => &file[at + LIBRARY.len() - "python".len()..],
+        None => file.rsplit('/').next().unwrap_or(file),
+    };
+    format!("{} ({file}{line})", name.replace("<locals>.", ""))
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+
+    #[test]
+    fn a_function_is_told_with_its_file_and_one_of_a_library_with_its_folders() {
+        assert_eq!(text("Solver.step", "/home/me/solver.py", Some(12)), "Solver.step (solver.py:12)");
+        assert_eq!(text("step", "solver.py", None), "step (solver.py)");
+        assert_eq!(text("<module>", "/a/b.py", Some(3)), "<module> (b.py:3)");
+        assert_eq!(text("f.<locals>.<listcomp>", "a.py", Some(3)), "f (a.py:3)");
+        assert_eq!(text("f.<locals>.g.<locals>.<genexpr>", "a.py", Some(3)), "f.g (a.py:3)");
+        assert_eq!(text("f.<locals>.<lambda>", "a.py", Some(3)), "f.<lambda> (a.py:3)");
+        assert_eq!(text("<listcomp>", "a.py", Some(3)), "<module> (a.py:3)");
+        assert_eq!(text("findall", "/usr/lib/python3.11/re/__init__.py", None), "findall (python3.11/re/__init__.py)");
+        let numpy = "/x/venv/lib/python3.11/site-packages/numpy/core.py";
+        assert_eq!(text("dot", numpy, Some(1)), "dot (python3.11/site-packages/numpy/core.py:1)");
+    }
 }

@@ -29,6 +29,10 @@ pub fn late(because: Option<Because>) -> Option<&'static str> {
     })
 }
 
+/// The predicate of ranks that are asleep while other threads of theirs work, and what to do about it.
+pub const FOR_THREADS: [&str; 2] =
+    ["waited for its other threads", "give these less work, or let more of them work at a time"];
+
 /// What to look for where a rank was late for this reason; completes "to gain it, ...".
 pub fn advice(because: Because) -> &'static str {
     match because {

@@ -129,22 +129,37 @@ impl Summary {
         };
         summary.without_processor = Lack::new(&summary, account);
         summary.late_ranks = late_ranks(&summary, account);
-        let causes = |operation: usize| run.causes(operation);
-        let has_counters = trace.parts.iter().any(|part| part.counter_columns().next().is_some());
-        let holds = |rank: u32| account::holds_through(trace, clock, operations, account, run.waits(), rank);
-        let (shared, bound, threaded) = (summary.lacks_by_sharing, summary.bound, summary.threaded);
-        let evidence = Evidence { account, causes: &causes, holds: &holds, has_counters, shared, bound, threaded };
-        let Verdict { sentence, next, slow_cause, gain_s } = Verdict::new(&summary, &evidence, name);
+        let Verdict { sentence, next, slow_cause, gain_s } = summary.concluded(run, name, &[]);
         (summary.plain, summary.next, summary.slow_cause) = (Plain { sentence, gain_s }, next, slow_cause);
         summary.add_findings(run, &labels);
         counted::add(&mut summary, run);
         summary
     }
 
+    /// The conclusion; `for_threads` are the ranks that are late since they wait for threads of their own.
+    fn concluded(&self, run: &Run, name: &str, for_threads: &[u32]) -> Verdict {
+        let (trace, account) = (&run.trace, run.account());
+        let causes = |operation: usize| run.causes(operation);
+        let has_counters = trace.parts.iter().any(|part| part.counter_columns().next().is_some());
+        let holds = |rank: u32| account::holds_through(trace, &run.clock, &run.operations, account, run.waits(), rank);
+        let (shared, bound, threaded) = (self.lacks_by_sharing, self.bound, self.threaded);
+        let (causes, holds): (&dyn Fn(usize) -> _, &dyn Fn(u32) -> bool) = (&causes, &holds);
+        Verdict::new(
+            self,
+            &Evidence { account, causes, holds, has_counters, shared, bound, threaded, for_threads },
+            name,
+        )
+    }
+
     /// With what `mpitrace run` observed beside the files of the trace: processes on the nodes, samples of the ranks.
     pub fn with_observed(mut self, run: &Run, files: &[PathBuf]) -> Summary {
         let Some(observed) = RunSamples::open(&run.trace, files).ok().flatten() else { return self };
         code::add(&mut self, run, &observed);
+        let for_threads = code::waiting_for_threads(&self);
+        if !for_threads.is_empty() {
+            let Verdict { sentence, gain_s, .. } = self.concluded(run, "", &for_threads);
+            self.plain = Plain { sentence, gain_s };
+        }
         self.add_code_of_findings(run, &observed);
         self.around = self.around.with_ends(&run.trace, &run.clock, &observed);
         self.processes = processes::taken(observed);

@@ -327,15 +327,19 @@ impl LossFacts {
         let lost = format!("{} ({}{})", percent(self.share), seconds(self.seconds), gain(&self.gain));
         let rank = self.loss.rank.map_or_else(|| "ranks".to_owned(), |rank| format!("rank {rank}"));
         let was = reason::was(self.loss.because.unwrap_or(Because::OffProcessor), self.loss.rank.is_none());
+        let late = |because| match self.waits_for_threads() && because == Some(Because::Asleep) {
+            true => Some(reason::FOR_THREADS[0]),
+            false => reason::late(because),
+        };
         let line = |place: &str| match self.loss.kind {
             LossKind::LateRank => {
                 let is_passed_on = matches!(self.loss.because, Some(Because::PointToPoint | Because::EarlierCall));
                 let begins = self.begins_with().filter(|_| is_passed_on);
                 let why = match begins.filter(|_| self.loss.because == Some(Because::PointToPoint)) {
                     Some((rank, _)) => format!("waits itself for rank {rank}"),
-                    None => reason::late(begins.map_or(self.loss.because, |(_, because)| because))
-                        .unwrap_or_default()
-                        .to_owned(),
+                    None => {
+                        late(begins.map_or(self.loss.because, |(_, because)| because)).unwrap_or_default().to_owned()
+                    }
                 };
                 let (who, which) = match self.loss.rank {
                     Some(rank) if self.loss.because == Some(Because::EarlierCall) => {
@@ -356,9 +360,9 @@ impl LossFacts {
             LossKind::Interrupted if calls_timed => format!("{lost}: {rank} {was} outside of MPI calls."),
             LossKind::Interrupted => format!("{lost}: {rank} {was} outside of collective calls."),
             LossKind::PointToPoint => match (self.loss.late(), self.loss.because) {
-                (Some(late), Some(because)) => {
-                    let why = if because.is_off() { reason::was(because, false) } else { "computes longer" };
-                    format!("{lost}: {rank} in point-to-point calls for rank {late}, which {why}.")
+                (Some(partner), Some(because)) => {
+                    let why = late(Some(because)).filter(|_| because.is_off()).unwrap_or("computes longer");
+                    format!("{lost}: {rank} in point-to-point calls for rank {partner}, which {why}.")
                 }
                 _ => format!("{lost}: {rank} in point-to-point calls that can wait{}.", self.partner()),
             },
