@@ -13,6 +13,9 @@ const FEWEST: usize = 5;
 /// ... and with this share of the time.
 const MOST: f64 = 0.5;
 
+/// Times of a line by its caller and by what it called, ns.
+type Ways = HashMap<(Option<u32>, Option<u32>), f64>;
+
 /// The function in which ranks are asleep the most.
 #[derive(Debug, PartialEq)]
 pub struct Asleep {
@@ -36,7 +39,7 @@ pub fn is_of(loss: &Loss) -> bool {
 /// The function in which the ranks of such a loss were asleep for most of the time between MPI_Init and MPI_Finalize;
 /// `None`: the samples show none. `asleep`: the samples of threads that were.
 pub fn asleep(trace: &Trace, stacks: &Stacks, asleep: &Windows, loss: &Loss) -> Option<Asleep> {
-    let mut of_line: HashMap<(usize, u32), HashMap<(Option<u32>, Option<u32>), f64>> = HashMap::new();
+    let mut of_line: HashMap<(usize, u32), Ways> = HashMap::new();
     let (mut ranks, mut count, mut all) = (Vec::new(), 0, 0.0);
     let is_meant = |rank: u32| loss.rank.is_none_or(|of| of == rank) && !loss.except.contains(&rank);
     for (index, part) in trace.parts.iter().enumerate().filter(|(_, part)| is_meant(part.rank())) {
@@ -63,7 +66,7 @@ pub fn asleep(trace: &Trace, stacks: &Stacks, asleep: &Windows, loss: &Loss) -> 
     }
     let (function, ns) = of_function.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
     let lines = of_line.into_iter().filter(|((of, _), _)| *of == function);
-    let sum = |by_way: &HashMap<_, f64>| by_way.values().sum::<f64>();
+    let sum = |by_way: &Ways| by_way.values().sum::<f64>();
     let ((_, frame), by_way) = lines.max_by(|one, other| sum(&one.1).total_cmp(&sum(&other.1)))?;
     let ((caller, called), _) = by_way.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
     ranks.sort_unstable();

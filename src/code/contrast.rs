@@ -226,7 +226,12 @@ impl<'s> Features<'s> {
             let by_depth = self.depth[*one].total_cmp(&self.depth[*other]);
             by_depth.then(differences[*one].total_cmp(&differences[*other]))
         };
-        let Some(most) = all().filter(|feature| supported(feature, MOST)).max_by(order) else { return Vec::new() };
+        // Of some stacks of Python only the innermost function is known, so that they say nothing of its depth.
+        let large: Vec<usize> = all().filter(|feature| supported(feature, MOST)).collect();
+        let is_innermost = |feature: &&usize| !large.iter().any(|&other| self.is_deeper(other, **feature));
+        let Some(&most) = large.iter().filter(is_innermost).max_by(|one, other| order(one, other)) else {
+            return Vec::new();
+        };
         let found = |feature: usize, place: Place| Found {
             call: place.call,
             caller: place.caller,
@@ -239,8 +244,7 @@ impl<'s> Features<'s> {
         // Several of the functions that it calls, where none of its lines has most of the time.
         let is_inside = |feature: &usize| {
             let mut with = self.of_group.iter().filter(|of_group| of_group.contains(feature)).peekable();
-            let is_deeper = self.depth[*feature] > self.depth[most];
-            is_deeper && with.peek().is_some() && with.all(|of_group| of_group.contains(&most))
+            self.is_deeper(*feature, most) && with.peek().is_some() && with.all(|of_group| of_group.contains(&most))
         };
         if self.place(most, observed).ns < MOST * differences[most] {
             self.add_apart(&mut named, noticeable.iter().copied().filter(is_inside).collect(), &order);
@@ -254,6 +258,17 @@ impl<'s> Features<'s> {
         }
         named.sort_by(|one, other| differences[*other].total_cmp(&differences[*one]));
         named.into_iter().map(|feature| found(feature, self.place(feature, observed))).collect()
+    }
+
+    /// True: on the stacks with both, one of them lies deeper than the other in the mean of the samples.
+    fn is_deeper(&self, one: usize, other: usize) -> bool {
+        let by = |group: &Group| {
+            let calls = &self.stacks.chain(group.stack).calls;
+            let [one, other] =
+                [one, other].map(|feature| calls.iter().rposition(|call| call.function == self.functions[feature]));
+            Some((one? as f64 - other? as f64) * group.all as f64)
+        };
+        self.groups.iter().filter_map(by).sum::<f64>() > 0.0
     }
 
     /// Adds the last of these functions in this order that is on no stack with one that is named already, and so on.
@@ -373,6 +388,17 @@ mod tests {
         assert_eq!(named, [("extra".to_owned(), 4, Some(3), 1.0)]);
         assert_eq!((contrast.samples, contrast.longer_ns), ([60, 90], 30.0 * 2e7), "none of those in MPI");
         assert!(contrast.found[0].p <= 0.01);
+    }
+
+    #[test]
+    fn the_innermost_function_is_named_where_some_stacks_have_no_callers() {
+        let frames = ["<module> (a.py:3)", "main (a.py:5)", "solve (a.py:7)", "step (a.py:9)"].map(str::to_owned);
+        let stacks = vec![(0, 0), (1, 1), (2, 2), (3, 3), (0, 3)];
+        let samples = Samples { frames: frames.to_vec(), stacks, ..Samples::default() };
+        // By its mean depth `step` lies above `solve`.
+        let units: Vec<Unit> = (0..60).map(|row| unit(&[if row % 5 < 2 { 5 } else { 4 }], &[], 1)).collect();
+        let found = contrast(&Stacks::new(&samples), &units.iter().collect::<Vec<&Unit>>()).found;
+        assert_eq!(found.iter().map(|one| (one.call.frame, one.caller)).collect::<Vec<_>>(), [(3, Some(2))]);
     }
 
     #[test]

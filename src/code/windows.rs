@@ -17,11 +17,11 @@ pub struct Taken {
 /// Which samples are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Of {
-    /// Those of the processor time of the thread that called MPI_Init.
+    /// The processor time of the thread that called MPI_Init.
     Thread,
-    /// Those of this thread while it was asleep.
+    /// The time in which the thread that called MPI_Init was asleep.
     Asleep,
-    /// Those of the processor time of all other threads.
+    /// The processor time of all other threads.
     Others,
 }
 

@@ -159,8 +159,13 @@ impl Layout {
         }
         let code = self.code(memory, frame)?;
         let [file, name, _] = self.names.map(|offset| word(memory, code, offset));
-        let line = self.line(memory, code, self.counter(memory, frame)?)?;
+        let line = self.line_of(memory, frame, code)?;
         Some(PythonPlace { file: self.text(memory, file?)?, name: self.text(memory, name?)?, line })
+    }
+
+    /// The line that a frame of this code is at. `Some(None)`: it has none.
+    pub fn line_of(&self, memory: &impl Memory, frame: u64, code: u64) -> Option<Option<i64>> {
+        self.line(memory, code, self.counter(memory, frame)?)
     }
 
     /// The line of a code at the address of an instruction; before 3.11 at its number. `Some(None)`: it has none.

@@ -58,6 +58,7 @@ fn named_in_python(case: &Case, number: usize) -> [f64; 2] {
     assert_eq!(tool::mpitrace(&[&words[..], &[folded.clone().into(), output.into()]].concat()).code, 0);
     let text = fs::read_to_string(&folded).expect("folded stacks");
     lines_are_of_their_functions(&text);
+    callers_have_called(&text);
     let mut shares = [0.0; 2];
     for (at, (called, name)) in [("crc32", "crc (hot.py"), ("adler32", "adler (hot.py")].into_iter().enumerate() {
         for caller in ["in_one_loop (hot.py", "in_loops_of_their_own (hot.py"] {
@@ -97,6 +98,25 @@ fn lines_are_of_their_functions(stacks: &str) {
         known += 1;
     }
     assert!(known > 0, "no lines in {stacks}");
+}
+
+/// The callers in these stacks of hot.py call what lies on them in the program; `main` is called by the module.
+fn callers_have_called(stacks: &str) {
+    let mut known = 0;
+    for stack in stacks.lines() {
+        let frames: Vec<&str> = stack.split(';').filter(|frame| frame.contains(" (hot.py")).collect();
+        for pair in frames.windows(2) {
+            let [caller, called] = [0, 1].map(|at| pair[at].split(" (hot.py").next().expect("a name"));
+            let expected: &[&str] = match called {
+                "main" => &["<module>"],
+                "in_one_loop" | "in_loops_of_their_own" => &["main"],
+                _ => &["in_one_loop", "in_loops_of_their_own"],
+            };
+            assert!(expected.contains(&caller), "{caller} calls {called}: {stack}");
+            known += 1;
+        }
+    }
+    println!("{known} callers");
 }
 
 fn tutorial(case: &Case) {

@@ -1,5 +1,7 @@
 //! The memory of another process: what is mapped there, and its bytes.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use mpitrace_platform::python;
@@ -44,6 +46,42 @@ impl python::Memory for Memory {
     }
 }
 
+/// Bytes that are read at a time: many words of one structure need one system call.
+const PAGE: u64 = 4096;
+
+/// The memory of another process as it was when each of its pages was read first.
+#[derive(Debug)]
+pub struct Pages {
+    memory: Memory,
+    read: RefCell<HashMap<u64, Vec<u8>>>,
+}
+
+impl Pages {
+    pub fn of(memory: Memory) -> Pages {
+        Pages { memory, read: RefCell::default() }
+    }
+}
+
+impl python::Memory for Pages {
+    fn read(&self, address: u64, length: usize) -> Option<Vec<u8>> {
+        let mut all = self.read.borrow_mut();
+        let (mut bytes, end) = (Vec::new(), address.checked_add(length as u64)?);
+        let mut at = address;
+        while at < end {
+            let begin = at - at % PAGE;
+            let read = || self.memory.read(begin, PAGE as usize).unwrap_or_default();
+            let page = all.entry(begin).or_insert_with(read);
+            let wanted = page.get((at - begin) as usize..page.len().min((end - begin) as usize)).unwrap_or_default();
+            bytes.extend_from_slice(wanted);
+            if wanted.is_empty() {
+                break;
+            }
+            at += wanted.len() as u64;
+        }
+        (!bytes.is_empty()).then_some(bytes)
+    }
+}
+
 impl Map {
     /// Reads a line of /proc/PID/maps.
     fn parse(line: &str) -> Option<Map> {
@@ -66,6 +104,13 @@ mod tests {
         let word = 0x1234_5678_9abc_def0u64;
         let address = &raw const word as u64;
         assert_eq!((own.word(address), own.word(8)), (Some(word), None));
+        // Over several pages, and as it was.
+        let mut many = vec![7u8; 3 * PAGE as usize];
+        let pages = Pages::of(own);
+        let read = |many: &[u8]| pages.read(many.as_ptr() as u64, many.len());
+        assert_eq!(read(&many), Some(many.clone()));
+        many.fill(8);
+        assert_eq!((read(&many), pages.word(8)), (Some(vec![7; many.len()]), None));
         assert!(own.maps().iter().any(|map| map.path == "[stack]" || map.range.contains(&address)));
         let line = "7f1c00000000-7f1c00021000 r-xp 00001000 08:01 1234    /usr/lib/a b.so";
         let map = Map { range: 0x7f1c_0000_0000..0x7f1c_0002_1000, offset: 0x1000, path: "/usr/lib/a b.so".into() };

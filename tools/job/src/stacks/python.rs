@@ -5,11 +5,11 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
-use mpitrace_platform::python::{Layout, Memory as _};
+use mpitrace_platform::python::{self, Layout, Memory as _};
 use object::{Object, ObjectSegment, ObjectSymbol, ReadCache};
 
 use super::frames;
-use super::memory::{Map, Memory};
+use super::memory::{Map, Memory, Pages};
 
 /// No more frames or threads.
 const MOST: usize = 4096;
@@ -19,6 +19,9 @@ const FROZEN: &str = "<frozen";
 const LIBRARY: &str = "/lib/python";
 /// Code within a function that has no name of its own: it is the function's. The last one may be called by others.
 const NAMELESS: [&str; 4] = ["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"];
+
+/// The name and the file of a code; `None`: it is one of Python's own.
+type Names = Option<[Arc<str>; 2]>;
 
 /// An interpreter in another process.
 pub struct Interpreter {
@@ -33,8 +36,8 @@ pub struct Interpreter {
     /// The type of code, and the loop that runs it.
     code_type: u64,
     evaluate: Range<u64>,
-    /// Where the file and the name of a code are, and the name and the file; `None`: one of Python's own.
-    known: HashMap<u64, ([u64; 2], Option<[Arc<str>; 2]>)>,
+    /// Where the file and the name of a code are, and the texts.
+    known: HashMap<u64, ([u64; 2], Names)>,
 }
 
 /// The findings of `read` in the interpreter of a process by the ranges of its symbols.
@@ -105,31 +108,66 @@ impl Interpreter {
         if pointers.as_ref().is_some_and(Vec::is_empty) {
             return None;
         }
-        let names = [self.word(code, self.layout.names[0])?, self.word(code, self.layout.names[1])?];
-        let known = match self.known.get(&code) {
-            Some((known, texts)) if *known == names => texts.clone(),
-            _ => {
-                let [file, name] = names.map(|name| self.layout.text(&self.memory, name));
-                let (file, name) = (file?, name?);
-                let texts = (!file.starts_with(FROZEN)).then(|| [name.into(), file.into()]);
-                self.known.insert(code, (names, texts.clone()));
-                texts
-            }
-        };
-        let [name, file] = known?;
+        let memory = self.memory;
+        let [name, file] = self.names_of(&memory, code)?;
         // The loop has gone on to the next instruction, or is at one.
         let last = pointers.iter().flatten().filter(|pointer| **pointer > first).max();
         let line = last.and_then(|next| self.layout.line(&self.memory, code, next - 2)?);
         Some(text(&name, &file, line).into())
     }
 
+    /// The name and the file of a code; `None`: it is one of Python's own, or cannot be read.
+    fn names_of(&mut self, memory: &impl python::Memory, code: u64) -> Names {
+        let word = |offset: u64| memory.word(code.wrapping_add(offset));
+        let names = [word(self.layout.names[0])?, word(self.layout.names[1])?];
+        if let Some((known, texts)) = self.known.get(&code)
+            && *known == names
+        {
+            return texts.clone();
+        }
+        let [file, name] = names.map(|name| self.layout.text(memory, name));
+        let (file, name) = (file?, name?);
+        let texts = (!file.starts_with(FROZEN)).then(|| [name.into(), file.into()]);
+        self.known.insert(code, (names, texts.clone()));
+        texts
+    }
+
+    /// The functions of Python in which a thread is while it runs, the outermost first. `None`: it runs none, or it has
+    /// called or left a function meanwhile.
+    pub fn chain(&mut self, tid: u32) -> Option<Vec<Arc<str>>> {
+        let (layout, pages) = (self.layout, Pages::of(self.memory));
+        let thread = self.thread(&pages, tid)?;
+        let before = layout.innermost(&pages, thread)?;
+        let code_before = layout.code(&pages, before)?;
+        let (mut texts, mut next) = (Vec::new(), Some(before));
+        while let Some(frame) = next.filter(|_| texts.len() < MOST) {
+            let code = layout.code(&pages, frame)?;
+            // Frames of C have other things there.
+            if pages.word(code.wrapping_add(8)) == Some(self.code_type)
+                && let Some([name, file]) = self.names_of(&pages, code)
+                && !NAMELESS[..3].iter().any(|nameless| name.ends_with(nameless))
+            {
+                texts.push(text(&name, &file, layout.line_of(&pages, frame, code)?).into());
+            }
+            next = layout.outer(&pages, frame);
+        }
+        texts.reverse();
+        let is_there = layout.innermost(&self.memory, thread) == Some(before)
+            && layout.code(&self.memory, before) == Some(code_before);
+        (is_there && !texts.is_empty()).then_some(texts)
+    }
+
+    /// The state of a thread of the process.
+    fn thread(&self, memory: &impl python::Memory, tid: u32) -> Option<u64> {
+        let word = |address: u64, offset: u64| memory.word(address.wrapping_add(offset));
+        let next = |thread: &u64| word(*thread, 8);
+        let mut threads = std::iter::successors(Some(self.threads), next).take_while(|thread| *thread != 0).take(MOST);
+        threads.find(|&thread| word(thread, self.native) == Some(tid.into()))
+    }
+
     /// The frames of a thread of the process, the outermost first; none where it runs no Python.
     pub fn frames(&self, tid: u32) -> Vec<String> {
-        let next = |thread: &u64| self.word(*thread, 8);
-        let mut threads = std::iter::successors(Some(self.threads), next).take_while(|thread| *thread != 0).take(MOST);
-        let Some(thread) = threads.find(|&thread| self.word(thread, self.native) == Some(tid.into())) else {
-            return Vec::new();
-        };
+        let Some(thread) = self.thread(&self.memory, tid) else { return Vec::new() };
         let first = self.layout.innermost(&self.memory, thread);
         let frames = std::iter::successors(first, |frame| self.layout.outer(&self.memory, *frame)).take(MOST);
         let mut texts: Vec<String> = frames.filter_map(|frame| self.frame(frame)).collect();
@@ -166,13 +204,30 @@ fn text(name: &str, file: &str, line: Option<i64>) -> String {
     format!("{} ({file}{line})", name.replace("<locals>.", ""))
 }
 
+/// True if both texts are of one function, at whichever line.
+pub fn are_same(one: &str, other: &str) -> bool {
+    let function = |text: &str| match text.rsplit_once(':') {
+        Some((function, line)) if line.trim_end_matches(')').bytes().all(|sign| sign.is_ascii_digit()) => {
+            function.to_owned()
+        }
+        _ => text.trim_end_matches(')').to_owned(),
+    };
+    function(one) == function(other)
+}
+
 fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::text;
+    use super::{are_same, text};
+
+    #[test]
+    fn a_function_is_the_same_at_another_line() {
+        assert!(are_same("f (a.py:3)", "f (a.py)") && are_same("f (a.py:3)", "f (a.py:12)"));
+        assert!(!are_same("f (a.py:3)", "g (a.py:3)") && !are_same("f (a.py)", "f (b.py)"));
+    }
 
     #[test]
     fn a_function_is_told_with_its_file_and_one_of_a_library_with_its_folders() {

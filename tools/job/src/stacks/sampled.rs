@@ -15,7 +15,7 @@ use super::frames;
 use super::gaps::Gaps;
 use super::lost::Lost;
 use super::memory::{Map, Memory};
-use super::python::Interpreter;
+use super::python::{Interpreter, are_same};
 use super::root_of;
 use super::unwind::{CodePlace, Stacks, Unwind};
 
@@ -27,6 +27,9 @@ const MOST_STACKS: usize = 1 << 20;
 /// A thread that yields its processor all the time has so many context switches that samples find no room beside them:
 /// where so many records are lost, switches are not recorded any more, and time in the kernel is not known.
 const FLOOD: u64 = 1000;
+/// For so long the callers of a function of Python that were seen are taken to be those of its samples: a little more
+/// than the time between two looks.
+const CHAIN_NS: u64 = 60_000_000;
 /// The file of a place in the kernel.
 const KERNEL: &str = "[kernel]";
 /// The offset of a function of Python, whose name is in place of the file.
@@ -65,6 +68,8 @@ pub struct Sampled {
     samples: Vec<(u64, u32)>,
     /// Stacks on which it was asleep.
     asleep: Vec<(u64, u32)>,
+    /// The functions of Python in which it was seen last while it ran, the outermost first, and when.
+    chain: Option<(u64, Vec<Arc<str>>)>,
     lost: Lost,
     hz: f64,
     period_ns: u64,
@@ -185,6 +190,7 @@ impl Sampled {
             passed: 0,
             samples: Vec::new(),
             asleep: Vec::new(),
+            chain: None,
             lost: Lost::new(period_ns),
             hz,
             period_ns,
@@ -211,9 +217,15 @@ impl Sampled {
         self.event = Some(event);
     }
 
-    /// Takes the stack of the thread where it is asleep now. `false`: the system does not permit it.
+    /// Takes the stack of the thread where it is asleep now, else the functions of Python that it is in. `false`: the
+    /// system does not permit it.
     pub fn look_asleep(&mut self, tid: u32, tree: &mut Tree) -> bool {
-        if self.asleep.len() == MOST_SAMPLES || !is_asleep(self.memory.pid, tid) {
+        if !is_asleep(self.memory.pid, tid) {
+            let chain = self.python.as_mut().and_then(|python| python.as_mut()?.chain(tid));
+            self.chain = chain.map(|chain| (now::nanoseconds(libc::CLOCK_MONOTONIC_RAW), chain));
+            return true;
+        }
+        if self.asleep.len() == MOST_SAMPLES {
             return true;
         }
         match capture::waiting(self.memory, tid, &self.maps) {
@@ -296,14 +308,30 @@ impl Sampled {
         let (maps, root, memory) = (&self.maps, &self.root, self.memory);
         let unwind = self.unwind.get_or_insert_with(|| tree.files.of_process(maps, root));
         let (mut places, mut registers) = (Vec::new(), Some(moment.all));
-        unwind.frames(moment.registers, moment.registers.sp, moment.stack, |place, address, frame| {
-            if frames::is_python(&place.module) {
+        let chain = self.chain.as_ref().filter(|(ns, _)| moment.ns.abs_diff(*ns) <= CHAIN_NS).map(|(_, chain)| chain);
+        let place = |module| CodePlace { module, offset: OF_PYTHON };
+        let mut is_whole = false;
+        unwind.frames(moment.registers, moment.registers.sp, moment.stack, |frame_place, address, frame| {
+            if is_whole {
+                return;
+            }
+            if frames::is_python(&frame_place.module) {
                 // When the thread was started the interpreter was not there yet.
                 let python = self.python.get_or_insert_with(|| Interpreter::find(memory, &memory.maps(), root));
                 let function = python.as_mut().and_then(|python| python.function(address, frame, registers));
-                places.extend(function.map(|module| CodePlace { module, offset: OF_PYTHON }));
+                // The innermost function is that of the look: so are those that have called it.
+                let callers = function.as_ref().zip(chain).and_then(|(function, chain)| {
+                    let (last, callers) = chain.split_last()?;
+                    are_same(function, last).then_some(callers)
+                });
+                places.extend(function.clone().map(place));
+                if let Some(callers) = callers {
+                    places.extend(callers.iter().rev().cloned().map(place));
+                    is_whole = true;
+                    return;
+                }
             }
-            places.push(place);
+            places.push(frame_place);
             registers = None;
         });
         places.into_iter().rev().fold(EMPTY, |below, place| tree.node_above(below, place))
