@@ -26,7 +26,7 @@ const FOLDERS: [&str; 11] = [
 ];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 38] = [
+const ALLOWED: [(&str, &str); 39] = [
     ("src/functions/function.rs", "the reduction to which both groups bring the same amount"),
     ("src/trace/undone/mod.rs", "the functions that free a communicator, a window or a file"),
     ("src/trace/reader/mod.rs", "messages: where a rank ended"),
@@ -40,7 +40,8 @@ const ALLOWED: [(&str, &str); 38] = [
     ("tools/words/src/summary/words.rs", "messages: parts of the time of a rank"),
     ("tools/words/src/summary/threads.rs", "a message: the thread that called it"),
     ("tools/words/src/summary/grouped.rs", "the row of the thread that called it"),
-    ("tools/words/src/summary/verdict.rs", "a message: parts of the time of a rank"),
+    ("tools/words/src/summary/verdict/late.rs", "a message: parts of the time of a rank"),
+    ("tools/words/src/summary/verdict/little.rs", "a message: parts of the time of a rank"),
     ("tools/commands/src/watch/screen.rs", "a message: how far the job came"),
     ("tools/commands/src/run/ending.rs", "messages: how the job ended"),
     ("tools/commands/src/run/failed_end.rs", "messages: a job that failed in MPI_Finalize"),
