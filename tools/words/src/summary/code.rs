@@ -6,7 +6,7 @@ use mpitrace_code::{CodeOfLoss, code_of_losses, name};
 use mpitrace_show::text;
 use mpitrace_trace::calls::samples::RunSamples;
 
-use super::facts::{LITTLE, LossFacts, Summary};
+use super::facts::{CodeInTurns, LITTLE, LossFacts, Summary};
 use super::units::{percent, seconds};
 use super::words::gain;
 
@@ -28,10 +28,12 @@ pub fn add(summary: &mut Summary, run: &Run, samples: &RunSamples) {
     // The same sleep may be a loss of the rank, and of those that wait for it: this one says more.
     let of = |loss: &LossFacts| gained(loss, summary) * if loss.code[0].p.is_some() { COMPARED } else { 1.0 };
     let largest = worth.max_by(|one, other| of(one).total_cmp(&of(other)));
-    summary.code = largest.and_then(|loss| match joined(summary, loss) {
-        Some(all) => sentence(&all, " without it"),
-        None => sentence(loss, ""),
-    });
+    let joined = largest.and_then(|loss| joined(summary, loss));
+    summary.code = match &joined {
+        Some(all) => sentence(all, " without it"),
+        None => largest.and_then(|loss| sentence(loss, "")),
+    };
+    summary.code_in_turns = joined.map(|all| CodeInTurns { code: all.code[0].clone(), gain: all.gain });
 }
 
 /// The losses of ranks that run the same function for longer, before the same call each in its turn, as one; `None`: it

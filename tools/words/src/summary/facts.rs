@@ -145,6 +145,8 @@ pub struct Summary {
     pub processes: Option<Vec<OfRank>>,
     /// The code behind the largest loss that has some, as a sentence; `null`: none is known.
     pub code: Option<String>,
+    /// That code, where several ranks are late because of it, each in its turn; `null`: it is of one loss.
+    pub code_in_turns: Option<CodeInTurns>,
     /// The counters of the late rank before the calls of the largest loss that has some, as a sentence; `null`: none.
     pub counted: Option<String>,
     /// The habit of the program that costs most time, as a sentence: the largest of the losses that have
@@ -311,6 +313,17 @@ pub struct LossFacts {
     pub moves: Option<Stretches>,
     /// From the late rank to where its delay begins; without a rank: it is not known from here on.
     pub origin: Vec<OriginFacts>,
+}
+
+/// The code for which ranks are late in turns: the sums of their losses.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CodeInTurns {
+    /// The function, and how much longer the ranks run it together.
+    #[serde(flatten)]
+    pub code: CodeOfLoss,
+    /// The time by which the run would be shorter without the function.
+    #[serde(flatten)]
+    pub gain: Gain,
 }
 
 /// How long other ranks waited for a rank.

@@ -120,6 +120,7 @@ impl Summary {
             all_calls,
             processes: None,
             code: None,
+            code_in_turns: None,
             counted: None,
             finding: None,
             finding_kind: None,
