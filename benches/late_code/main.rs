@@ -63,7 +63,7 @@ const PROGRAMS: [Program; 17] = [
     own("worker", "worker.cpp"),
 ];
 
-/// What the summary of a run says.
+/// The summary's answer about the code.
 enum Said {
     Right,
     NotKnown,
@@ -178,7 +178,7 @@ fn timed(words: &[String], arguments: &[&str], scratch: &Path) -> f64 {
     begin.elapsed().as_secs_f64()
 }
 
-/// What the summary says of the code, and the least and the most gain that it predicts, s.
+/// The summary's answer about the code, and the least and the most gain that it predicts, s.
 fn judged(program: &Program, trace: &Path) -> (Said, Option<[f64; 2]>) {
     let summary = |options: &[&str]| {
         let output = Command::new(binaries::companion()).arg("summary").arg(trace).args(options).output();
@@ -210,7 +210,7 @@ fn judged(program: &Program, trace: &Path) -> (Said, Option<[f64; 2]>) {
     (said, gain)
 }
 
-/// The least and the most gain, s, of a sentence like "..., called from main (x.c:1); gain 1.20 s.", or with an interval.
+/// The least and the most gain, s, of a sentence that ends like "; gain 1.20 s.", or with an interval.
 fn predicted(sentence: &str) -> Option<[f64; 2]> {
     let text = sentence.split("; gain ").nth(1)?.trim_end_matches('.').trim_end_matches(" without it");
     let (numbers, unit) = text.trim_start_matches("at most ").rsplit_once(' ')?;
@@ -226,7 +226,5 @@ fn predicted(sentence: &str) -> Option<[f64; 2]> {
 }
 
 fn median(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    if values.is_empty() { f64::NAN } else { values[(values.len() - 1) / 2] }
+    mpitrace_statistics::median(&mut values.to_vec()).unwrap_or(f64::NAN)
 }

@@ -1,4 +1,4 @@
-//! The code in which ranks are asleep outside of MPI calls, where that is a loss of its own: others need not wait.
+//! The code in which ranks are asleep outside of MPI calls, whether others wait for them or not.
 
 use std::collections::HashMap;
 
@@ -51,7 +51,7 @@ pub fn asleep(trace: &Trace, stacks: &Stacks, asleep: &Windows, loss: &Loss) -> 
             .filter(|(chain, _)| !chain.in_mpi && !chain.calls.is_empty())
             .collect();
         for (chain, taken) in &own {
-            let [.., last] = &chain.calls[..] else { continue };
+            let Some(last) = chain.calls.last() else { continue };
             let caller = chain.calls.iter().rfind(|call| call.function != last.function).map(|call| call.frame);
             let by_way = of_line.entry((last.function, last.frame)).or_default();
             *by_way.entry((caller, chain.called)).or_default() += taken.ns;
@@ -64,11 +64,14 @@ pub fn asleep(trace: &Trace, stacks: &Stacks, asleep: &Windows, loss: &Loss) -> 
     for ((function, _), by_way) in &of_line {
         *of_function.entry(*function).or_default() += by_way.values().sum::<f64>();
     }
-    let (function, ns) = of_function.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let (function, ns) =
+        of_function.into_iter().max_by(|one, other| one.1.total_cmp(&other.1).then(other.0.cmp(&one.0)))?;
     let lines = of_line.into_iter().filter(|((of, _), _)| *of == function);
     let sum = |by_way: &Ways| by_way.values().sum::<f64>();
-    let ((_, frame), by_way) = lines.max_by(|one, other| sum(&one.1).total_cmp(&sum(&other.1)))?;
-    let ((caller, called), _) = by_way.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let ((_, frame), by_way) =
+        lines.max_by(|one, other| sum(&one.1).total_cmp(&sum(&other.1)).then(other.0.cmp(&one.0)))?;
+    let ((caller, called), _) =
+        by_way.into_iter().max_by(|one, other| one.1.total_cmp(&other.1).then(other.0.cmp(&one.0)))?;
     ranks.sort_unstable();
     let found = Asleep { ranks, frame, caller, called, share: ns / all, ns: all };
     (count >= FEWEST && found.share >= MOST).then_some(found)

@@ -1,4 +1,4 @@
-//! Libraries that many programs share, by the names of their files: what runs there counts for the code that called them.
+//! Libraries that many programs share, by the names of their files. Time there counts for the code that called them.
 
 /// Libraries of the system and of mathematics, by the beginnings of their files' names.
 const COMMON: &[&str] = &[

@@ -57,7 +57,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    pub fn of(memory: Memory) -> Pages {
+    pub fn new(memory: Memory) -> Pages {
         Pages { memory, read: RefCell::default() }
     }
 }
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!((own.word(address), own.word(8)), (Some(word), None));
         // Over several pages, and as it was.
         let mut many = vec![7u8; 3 * PAGE as usize];
-        let pages = Pages::of(own);
+        let pages = Pages::new(own);
         let read = |many: &[u8]| pages.read(many.as_ptr() as u64, many.len());
         assert_eq!(read(&many), Some(many.clone()));
         many.fill(8);

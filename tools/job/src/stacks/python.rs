@@ -81,7 +81,8 @@ impl Interpreter {
     }
 
     /// The function of Python that the interpreter's loop runs in a sample, as `Solver.step (solver.py:12)`, by an
-    /// address in the loop and the bytes of the loop's frame. The line is known where the loop has called nothing. `None`: it is not known, or the address is not in the loop.
+    /// address in the loop and the bytes of the loop's frame. The line is known where the loop has called nothing.
+    /// `None`: the function is not known, or the address is not in the loop.
     ///
     /// The loop of 3.11 keeps the address of the function's first instruction in its frame, and code is seldom freed:
     /// it can be read after the sample was taken. Callers in Python are not in the frame. Until the loop has begun the
@@ -135,7 +136,7 @@ impl Interpreter {
     /// The functions of Python in which a thread is while it runs, the outermost first. `None`: it runs none, or it has
     /// called or left a function meanwhile.
     pub fn chain(&mut self, tid: u32) -> Option<Vec<Arc<str>>> {
-        let (layout, pages) = (self.layout, Pages::of(self.memory));
+        let (layout, pages) = (self.layout, Pages::new(self.memory));
         let thread = self.thread(&pages, tid)?;
         let before = layout.innermost(&pages, thread)?;
         let code_before = layout.code(&pages, before)?;

@@ -1,4 +1,4 @@
-//! What a conclusion is made from, beside the summary.
+//! The evidence for a conclusion, beside the summary.
 
 use mpitrace_analysis::account::Account;
 use mpitrace_analysis::causes::Causes;

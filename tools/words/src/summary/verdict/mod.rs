@@ -21,7 +21,7 @@ pub(super) struct Verdict {
     pub next: Option<String>,
     /// The cause, if the conclusion is about slow repetitions.
     pub slow_cause: Option<SlowCause>,
-    /// What would be gained without what it is about, s; `None`: whatever else is found, it stays.
+    /// The gain without what it is about, s; `None`: whatever else is found, it stays.
     pub gain_s: Option<f64>,
 }
 

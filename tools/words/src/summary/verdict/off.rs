@@ -10,7 +10,7 @@ use crate::base::reason;
 use crate::summary::facts::Summary;
 use crate::summary::largest::{MOST, WORTH, lates};
 
-/// What a rank was for the time off the processor, and what to do about it.
+/// The predicate for a rank's time off the processor, and the advice about it.
 pub(super) fn off_words(evidence: &Evidence, because: Because, rank: Option<u32>) -> [&'static str; 2] {
     match rank.is_some_and(|rank| because == Because::Asleep && evidence.for_threads.contains(&rank)) {
         true => reason::FOR_THREADS,
@@ -18,7 +18,7 @@ pub(super) fn off_words(evidence: &Evidence, because: Because, rank: Option<u32>
     }
 }
 
-/// What to do about the time off the processor, as far as this job has not done it.
+/// The advice about time off the processor, as far as this job has not followed it.
 pub(super) fn advice(evidence: &Evidence, because: Because) -> &'static str {
     off_advice(because, evidence.threaded, evidence.shared, evidence.bound)
 }
